@@ -41,6 +41,29 @@ def counted_progress(console: Console, title: str) -> Iterator[Callable[[int, in
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
+@contextmanager
+def counted_lines(console: Console, title: str, total: int) -> Iterator[Callable[[], None]]:
+    """Show the work done of a total, and the time that the rest will take at the same pace; each call is a piece of it."""
+    start, done = time.monotonic(), 0
+
+    def text() -> str:
+        left = (time.monotonic() - start) / done * (total - done) if done else 0.0
+        return f"{done} of {total}, {f'about {left:.0f} s left, ' if done else ''}"
+
+    def step() -> None:
+        nonlocal done
+        done += 1
+        if console.is_terminal:
+            status.update(f"{title}: {text()}{time.monotonic() - start:.0f} s")
+
+    if console.is_terminal:
+        with console.status(title) as status:
+            yield step
+    else:
+        with _lines(console, title, text):
+            yield step
+
+
 def counted(console: Console, what: str, found: Iterable[Found], total: int) -> Iterator[Found]:
     """Yield results, and show how many of them have come."""
     with console.status(f"0 of {total} {what}") as status:

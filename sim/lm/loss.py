@@ -23,17 +23,18 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.sim.engine import cache, paths
+from bitpath.sim.engine import paths
+from bitpath.sim.engine.cache import append, hash_json, read
 from bitpath.sim.engine.cluster import sources
 from bitpath.sim.lm.arithmetic import Arithmetic, Options, Part
-from bitpath.sim.lm.model import KINDS, Backend, Model, forward, generate
+from bitpath.sim.lm.model import KINDS, Backend, Cache, Model, forward, generate
 from bitpath.sim.lm.plans import FLOAT32, Plan, cycles, machine_of, parse, rate
 from bitpath.sim.lm.tokens import Tokens
 
 PARTS: tuple[Part, ...] = ("operands", "sums", "output")
 """Sources of errors that are shown apart."""
-Told = Callable[[str], None]
-"""Is told of each run that ends."""
+Told = Callable[[], None]
+"""Is called after each run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +85,8 @@ class Study:
     digest : of the model's files.
     ids : the text.
     options : of the machines.
-    told : is told of each run that ends, kept ones too.
+    cached : one token at a time, each with a cache of those before it, as a decoder runs; False is all tokens at once.
+    told : is called after each run, kept ones too.
     """
 
     def __init__(
@@ -94,17 +96,25 @@ class Study:
         digest: str,
         ids: Sequence[int],
         options: Options,
-        told: Told = lambda _: None,
+        *,
+        cached: bool = False,
+        told: Told = lambda: None,
     ):
-        self.model, self.tokens, self.ids, self.options, self.told = model, tokens, np.asarray(ids), options, told
-        self.common = {"model": digest, "ids": self.ids.tolist(), "options": repr(options), "sources": sources()}
+        self.model, self.tokens, self.ids, self.options = model, tokens, np.asarray(ids), options
+        self.cached, self.told = cached, told
+        self.common = {"model": digest, "options": repr(options), "sources": sources()}
         self.weights: tuple[str, dict[Any, Any]] = ("", {})
-        self.known = {each["key"]: each["value"] for each in cache.read(_store())}
+        self.known = {each["key"]: each["value"] for each in read(_store())}
 
     @cached_property
     def reference(self) -> np.ndarray:
         """Log-probabilities of the model in float32, float64 [n, vocabulary]."""
         return log_softmax(forward(self.model, self.ids))
+
+    @property
+    def perplexity(self) -> float:
+        """Perplexity of the model in float32."""
+        return measured(self.reference, self.reference, self.ids, 0.0).perplexity
 
     def loss(self, plan: Plan, *, part: Part = "machine", seed: int = 0) -> Loss:
         """Return the figures of a run; a `seed` above 0 moves the embeddings by one unit in the last place."""
@@ -117,7 +127,9 @@ class Study:
         start, model = monotonic(), self.model
         if seed:
             model = replace(model, embedding=moved(model.embedding, self.ids, seed))
-        own = log_softmax(forward(model, self.ids, self._backend(plan, part)))
+        backend, cache = self._backend(plan, part), Cache(model, len(self.ids))
+        steps = self.ids.reshape(-1, 1) if self.cached else [self.ids]
+        own = log_softmax(np.concatenate([forward(model, step, backend, cache) for step in steps]))
         return measured(self.reference, own, self.ids, monotonic() - start)
 
     def _backend(self, plan: Plan, part: Part = "machine") -> Backend:
@@ -159,11 +171,11 @@ class Study:
         return self.tokens.decode(each for each in found if each not in self.model.ends)
 
     def _kept(self, question: Mapping[str, Any], answer: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        key = cache.hash_json({**self.common, **question})
+        key = hash_json({**self.common, **question})
         if key not in self.known:
             self.known[key] = answer()
-            cache.append(_store(), {"key": key, "value": self.known[key]})
-        self.told(" ".join(f"{name} {value}" for name, value in question.items() if name not in ("prompt", "count")))
+            append(_store(), {"key": key, "value": self.known[key]})
+        self.told()
         return self.known[key]
 
 

@@ -3,7 +3,7 @@
 import io
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -59,6 +59,21 @@ def bars(labels: Sequence[str], values: Sequence[float | None], texts: Sequence[
         axes.tick_params("y", length=0)
         axes.spines["left"].set_visible(False)
         return _svg(figure, title)
+
+
+def curves(lines: Mapping[str, Sequence[float]], across: str, up: str) -> str:
+    """Return a line for each name over 0, 1, 2 and so on, on a logarithmic scale; zeros have no point."""
+    from matplotlib.ticker import MaxNLocator
+
+    with _figure(3.4) as figure:
+        axes = figure.subplots()
+        for name, values in lines.items():
+            axes.plot(range(len(values)), [value if value > 0 else np.nan for value in values], ".-", label=name)
+        axes.set_yscale("log")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set(xlabel=across, ylabel=up)
+        figure.legend(loc="outside upper center", ncols=3, frameon=False, fontsize=8)
+        return _svg(figure, f"{up} by {across}")
 
 
 def heat_map(cells: Sequence[Sequence[float | None]], block: Sequence[int], label: str, *, log: bool = False) -> str:
@@ -392,6 +407,11 @@ def write_page(state: State) -> Path:
 
     Raises MissingToolError if there is a run to draw and matplotlib is missing.
     """
+    return rendered(TEMPLATE, PAGE, _content(state))
+
+
+def rendered(template: str, page: str, content: Mapping[str, Any]) -> Path:
+    """Write a page from a template of this folder below build/reports, and return its path."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     loader = FileSystemLoader(Path(__file__).parent)
@@ -400,8 +420,8 @@ def write_page(state: State) -> Path:
     )
     environment.filters |= {"cell": _cell, "digits": _digits, "when": when, "verdict": verdict}
     environment.globals |= {"plural": plural}
-    file = paths.reports() / PAGE
-    write_whole(file, environment.get_template(TEMPLATE).render(_content(state)))
+    file = paths.reports() / page
+    write_whole(file, environment.get_template(template).render(content))
     return file
 
 

@@ -1,0 +1,350 @@
+"""``bitpath lm``: what a language model loses in the bits of the machines, where, and why."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
+from bitpath.sim.engine.options import FILE, MACHINES, SCALE_RULE
+
+if TYPE_CHECKING:
+    from bitpath.sim.lm.loss import Row, Step, Study, Where
+    from bitpath.sim.lm.plans import Plan
+
+FORMATS = {
+    "trainium3": ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"),
+    "tensix": ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2"),
+    "aie_ml_v2": ("mx9", "mx6", "mx4", "bf16"),
+}
+"""Formats of each machine that are measured by default, those of `bitpath run` and Trainium3's W8A8."""
+TOKENS, ANSWER, SPREAD, BOUND = 128, 16, 2, 0.05
+QUESTION = "What is the capital of France?"
+TEXT = """\
+The first machine that the old engineer built could only add. It stood on a table beside the window, a box of brass wheels with a \
+handle on one side, and every morning he set two numbers on its dials and turned the handle until the bell rang. His neighbours \
+thought that it was a toy. He had three daughters, and the youngest asked him why the wheels always stopped at nine. Because ten \
+needs another wheel, he said, and gave her the screwdriver. By the time the snow had melted there were eight wheels, and the girl \
+knew which of them slipped when the room was cold. She wrote it down in a small book: the number that went in, the number that came \
+out, and the weather. When visitors laughed at the book, she told them that a machine which is wrong in the same way every day is \
+worth more than one which is right for reasons that nobody knows.
+"""
+"""Text of 163 tokens that is measured by default."""
+
+
+@click.command(
+    cls=Command,
+    extra="lm",
+    epilog=examples(
+        "bitpath lm",
+        "bitpath lm --text moby.txt --format mxfp4 --format mxfp4,down=mxfp8_e4m3",
+        "bitpath lm --machine tensix --prompt 'Who wrote Moby-Dick?' --tokens 24",
+        "bitpath lm --machine aie_ml_v2 --plan auto --bound 0.02",
+        "bitpath lm --model SmolLM2-360M-Instruct.gguf --linear w8a8 --json",
+    ),
+)
+@click.option(
+    "--model",
+    type=click.Path(path_type=Path, exists=True),
+    help="A Llama-style model: a GGUF file, or a folder with config.json and safetensors.  [default: SmolLM2-135M-Instruct]",
+)
+@click.option("--text", type=FILE, help="The text that is measured.  [default: a story of 163 tokens]")
+@click.option("--prompt", help=f"A question to answer; without --text nothing else is measured.  [default: {QUESTION}]")
+@click.option(
+    "--format",
+    "formats",
+    multiple=True,
+    metavar="PLAN",
+    help="A format, or formats by place, such as mx6,down=mx9,attention=bf16: places are q, k, v, o, gate, up, down, scores, "
+    "values, the groups linear and attention, the number of a block, and KIND.BLOCK. May be given several times.",
+)
+@click.option("--machine", type=Choice(MACHINES), help="The formats of one machine; all when not given.")
+@click.option(
+    "--tokens",
+    type=click.IntRange(2),
+    help=f"Tokens of the text that are measured; with --prompt alone, of the answer.  [default: {TOKENS}, {ANSWER}]",
+)
+@click.option(
+    "--linear",
+    type=Choice(("w8a8",)),
+    help="Trainium3's RMSNorm-Quant before each linear layer, FP8 with a scale for each row and each output channel.",
+)
+@click.option(
+    "--plan", metavar="auto|FILE", help="Find the cheapest formats within --bound; or a plan's file, as JSON."
+)
+@click.option("--bound", type=click.FloatRange(0), help=f"Largest KL of --plan auto.  [default: {BOUND}]")
+@click.option(
+    "--spread",
+    type=click.IntRange(0),
+    default=SPREAD,
+    show_default=True,
+    help="Perturbed runs beside each format's own.",
+)
+@click.option("--where/--no-where", default=True, help="Measure each kind of matmul and each block by itself.")
+@click.option("--cached", is_flag=True, help="Measure one token at a time with a cache, as a decoder runs.")
+@click.option(
+    "--output", type=Choice(("float32", "bf16", "fp16")), default="float32", help="Round each matmul's result."
+)
+@click.option("--numerics", help="With --machine: a preset, or a JSON file of numerics.")
+@click.option("--chip", type=Choice(("wormhole", "blackhole")), help="Tensix: the chip.  [default: wormhole]")
+@click.option("--k-order", type=Choice(("interleaved", "adjacent")), help="Trainium3: which 32 elements share a scale.")
+@SCALE_RULE
+@output_options
+def lm_command(printer: Printer, **given: Any) -> None:
+    """Measure what a language model loses in the formats of the machines, where, and why.
+
+    Every matmul of the model's blocks, attention's included, is computed by golden, bit for bit; the rest is float32. Prints
+    perplexity, KL to float32 and top-1 agreement of each format with their spread, the answer to a prompt, the KL of
+    operand rounding alone and of products and sums alone, and the KL when only one kind of matmul, or one block, is in
+    the format. Writes build/reports/lm.json and lm.html. Results are kept below build/lm, so that a further run goes on.
+    """
+    from rich.console import Console
+
+    from bitpath.sim.engine import paths
+    from bitpath.sim.flows.builds import counted_lines, stage
+
+    progress = Console(stderr=True, quiet=printer.quiet)
+    plans, options = _plans(**given), _options(**given)
+    with stage(progress, "reading the model"):
+        study, name, prompt = _study(options, **given)
+    count, text = len(study.ids), given["text"] is not None or given["prompt"] is None
+    if not text:
+        _answer(printer, study, plans, prompt, given["tokens"] or ANSWER, progress)
+        return
+    way = (
+        "one token at a time, each with a cache of those before it"
+        if given["cached"]
+        else "all tokens at once (prefill)"
+    )
+    about = f"{name}: {count} tokens, {way}; float32 has perplexity {study.perplexity:.4g}"
+    printer.say(about + "\n")
+    if given["plan"] == "auto":
+        _cheapest(printer, study, plans, given["bound"], progress)
+        return
+    places = 9 + len(study.model.blocks) if given["where"] else 0
+    whole = 1 + given["spread"] + len(study.parts) + 1
+    tables, where = [], []
+    with counted_lines(progress, "runs of the model", (whole + places) * len(plans)) as study.told:
+        rows = [study.row(plan, spread=given["spread"], prompt=prompt, answer=ANSWER) for plan in plans]
+        tables.append(_losses(plans, rows, options))
+        printer.table(*tables[0])
+        if places:
+            where = [study.where(plan) for plan in plans]
+            tables.append(_places(where))
+            printer.table(*tables[1])
+    printer.result(_save(name, about, plans, rows, where, tables))
+    printer.say(f"page: {paths.shown(paths.reports() / PAGE)}")
+
+
+PAGE, REPORT = "lm.html", "lm.json"
+Table = tuple[Sequence[str], Sequence[Sequence[str]], str]
+"""Headings, rows and title."""
+
+
+def _plans(
+    *, formats: Sequence[str], machine: str | None, linear: str | None, plan: str | None, bound: float | None, **_: Any
+) -> "list[Plan]":
+    from bitpath.sim.lm.plans import W8A8, checked, machines, parse, read
+
+    if bound is not None and plan != "auto":
+        raise ValueError("--bound goes with --plan auto")
+    if plan not in (None, "auto"):
+        if formats or linear:
+            raise ValueError("--plan FILE has all formats; --format and --linear go without it")
+        return [read(Path(str(plan)))]
+    if formats:
+        found = [parse(each) for each in formats]
+        if linear:
+            found = [checked({**each.formats, "linear": W8A8}, "--linear") for each in found]
+    elif linear:
+        found = [parse(linear)]
+    else:
+        names = [name for each in MACHINES if machine in (None, each) for name in FORMATS[each]]
+        found = [*map(parse, names), *([parse(W8A8)] if machine in (None, "trainium3") else [])]
+    if machine is not None:
+        for each in found:
+            for other in (record.name for record in machines([each]) if record.name != machine):
+                raise ValueError(f"--format: {each} has formats of {other}, not of {machine} alone")
+    if plan == "auto" and len({record.name for record in machines(found)}) != 1:
+        raise ValueError("--plan auto needs the formats of one machine; name it with --machine")
+    return found
+
+
+def _options(
+    *,
+    machine: str | None,
+    numerics: str | None,
+    output: str,
+    chip: str | None,
+    k_order: str | None,
+    scale_rule: str | None,
+    **_: Any,
+) -> Any:
+    from bitpath.golden.machines import MACHINES as KNOWN
+    from bitpath.golden.matmul import find_numerics
+    from bitpath.sim.lm.arithmetic import Options
+
+    if numerics is not None and machine is None:
+        raise ValueError("--numerics goes with --machine, whose numerics they are")
+    chosen = {} if numerics is None else {str(machine): find_numerics(KNOWN[str(machine)], numerics)}
+    others = {"chip": chip, "k_order": k_order, "scale_rule": scale_rule}
+    return Options(
+        numerics=chosen, others={name: each for name, each in others.items() if each is not None}, output=output
+    )
+
+
+def _study(
+    options: Any,
+    *,
+    model: Path | None,
+    text: Path | None,
+    prompt: str | None,
+    tokens: int | None,
+    cached: bool,
+    **_: Any,
+) -> "tuple[Study, str, list[int]]":
+    """Return the study of the text's first tokens, the model's name, and the ids of the prompt."""
+    from bitpath.golden.arrays.files import FileError, read_text
+    from bitpath.sim.engine.cache import hash_files
+    from bitpath.sim.lm.loss import Study
+    from bitpath.sim.lm.tokens import read_tokens
+    from bitpath.sim.lm.weights import open_checkpoint, read_model
+
+    checkpoint = open_checkpoint(model)
+    tokenizer = read_tokens(checkpoint)
+    ids = tokenizer.encode(TEXT if text is None else read_text(text, "--text"))[: tokens or TOKENS]
+    if len(ids) < 2:
+        raise FileError(f"--text: {text} must have at least two tokens, not {len(ids)}")
+    own = read_model(checkpoint)
+    digest = hash_files([checkpoint.path], (".gguf", ".safetensors", ".json"))
+    return Study(own, tokenizer, digest, ids, options, cached=cached), own.name, tokenizer.prompt(prompt or QUESTION)
+
+
+def _answer(
+    printer: Printer, study: "Study", plans: "Sequence[Plan]", prompt: Sequence[int], count: int, progress: Any
+) -> None:
+    """Print the answers of all plans, float32 first."""
+    from bitpath.sim.flows.builds import counted_lines
+    from bitpath.sim.lm.plans import FLOAT32, parse
+
+    asked = [parse(FLOAT32), *plans]
+    with counted_lines(progress, "answers", len(asked)) as study.told:
+        answers = {str(plan): study.answer(plan, prompt, count) for plan in asked}
+    printer.table(("format", "answer"), list(answers.items()))
+    printer.result(answers)
+
+
+def _cheapest(printer: Printer, study: "Study", plans: "Sequence[Plan]", bound: float | None, progress: Any) -> None:
+    """Print the steps to the cheapest plan, and write it as a file that --plan takes."""
+    from bitpath.rtl.common.files import write_whole
+    from bitpath.sim.engine import paths
+    from bitpath.sim.flows.builds import stage
+    from bitpath.sim.lm.loss import cheapest
+    from bitpath.sim.lm.plans import dump
+
+    with stage(progress, "running plans"):
+        found = list(cheapest(study, [str(plan) for plan in plans], BOUND if bound is None else bound))
+    steps: list[Step] = [step for _, step in found]
+    first = steps[0].cycles
+    rows = [(each.plan, f"{each.cycles:,.0f}", f"{each.cycles / first:.3f}", _figure(each.kl)) for each in steps]
+    printer.table(("plan", "MAC cycles", "of the first", "KL"), rows, "From the most exact format to the cheapest plan")
+    file = paths.reports() / "plan.json"
+    write_whole(file, dump(found[-1][0]))
+    printer.say(f"plan: {paths.shown(file)}; bitpath lm --plan {paths.shown(file)} runs it")
+    printer.result([asdict(each) for each in steps])
+
+
+def _losses(plans: "Sequence[Plan]", rows: "Sequence[Row]", options: Any) -> Table:
+    parts = list(rows[0].parts)
+    columns = (
+        "format",
+        "perplexity",
+        "KL",
+        "top-1",
+        *(f"KL, {part} alone" for part in parts),
+        "seconds",
+        "standing",
+        "answer",
+    )
+    found = []
+    for plan, row in zip(plans, rows, strict=True):
+        own, spread = row.whole, row.spread
+        found.append(
+            (
+                row.plan,
+                f"{own.perplexity:.4g} ± {spread[0]:.2g}",
+                f"{_figure(own.kl)} ± {spread[1]:.1g}",
+                f"{own.top1:.3f} ± {spread[2]:.1g}",
+                *(_figure(row.parts[part]) for part in parts),
+                f"{own.seconds:.1f}",
+                standing(plan, options.numerics),
+                (row.answer or "").strip().replace("\n", " "),
+            )
+        )
+    return columns, found, "What each format loses"
+
+
+def _places(where: "Sequence[Where]") -> Table:
+    """Return the KL of each kind and each block alone, a column for each plan."""
+    kinds = [(kind, *(_figure(each.kinds[kind]) for each in where)) for kind in where[0].kinds]
+    blocks = [
+        (f"block {block}", *(_figure(each.blocks[block]) for each in where)) for block in range(len(where[0].blocks))
+    ]
+    return ("alone", *(each.plan for each in where)), [*kinds, *blocks], "KL when one part alone is in the format"
+
+
+def _figure(value: float) -> str:
+    return f"{value:.2g}"
+
+
+def standing(plan: "Plan", numerics: Mapping[str, Any]) -> str:
+    """Return how many fields of the numerics of a plan's machines have which standing; numerics of the user are not counted."""
+    from bitpath.sim.lm.plans import machines
+
+    texts = []
+    for record in machines([plan]):
+        if record.name in numerics:
+            texts.append(f"{record.name}: given")
+            continue
+        preset = next(iter(record.presets.values()))
+        kinds = Counter(source.kind for source in preset.sources.values())
+        texts.append(", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
+    return "; ".join(texts)
+
+
+def _save(
+    name: str,
+    about: str,
+    plans: "Sequence[Plan]",
+    rows: "Sequence[Row]",
+    where: "Sequence[Where]",
+    tables: Sequence[Table],
+) -> list[dict[str, Any]]:
+    """Write the report and the page; return the report's records."""
+    from bitpath.sim.engine import paths
+    from bitpath.sim.engine.results import write_records
+    from bitpath.sim.lm.loss import machine_names
+    from bitpath.sim.study.page import curves, rendered
+
+    records: list[dict[str, Any]] = []
+    for number, (plan, row) in enumerate(zip(plans, rows, strict=True)):
+        record = {"model": name, "format": row.plan, "machine": machine_names(plan), **asdict(row.whole)}
+        record |= dict(zip(("perplexity_spread", "kl_spread", "top1_spread"), row.spread, strict=True))
+        record |= {f"kl_{part}": kl for part, kl in row.parts.items()} | {"answer": row.answer}
+        if where:
+            record |= {f"kl_{kind}": kl for kind, kl in where[number].kinds.items()}
+            record |= {f"kl_block_{block}": kl for block, kl in enumerate(where[number].blocks)}
+        records.append(record)
+    write_records(paths.reports() / REPORT, records)
+    charts = (
+        [[], [curves({each.plan: each.blocks for each in where}, "block", "KL, that block alone")]] if where else [[]]
+    )
+    tables_of = [
+        {"title": title, "columns": columns, "rows": rows_, "charts": own}
+        for (columns, rows_, title), own in zip(tables, charts, strict=True)
+    ]
+    rendered("lm.html.jinja", PAGE, {"model": name, "about": about, "tables": tables_of})
+    return records
