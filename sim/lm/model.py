@@ -37,7 +37,7 @@ LINEAR = KINDS[:7]
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block:
-    """Weights of a block in float32, as right operands [K, N].
+    """Weights of a block in float32, as right operands [K, N], whose rows follow each other in memory.
 
     Attributes
     ----------

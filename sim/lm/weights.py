@@ -152,7 +152,8 @@ def _open_gguf(path: Path) -> Checkpoint:
     def tensor(each: Any) -> Tensor:
         def read() -> np.ndarray:
             try:
-                return np.array(gguf.dequantize(each.data, each.tensor_type), np.float32)
+                # FP32 comes as the mapped file, which is read-only: that alone is copied.
+                return np.require(gguf.dequantize(each.data, each.tensor_type), np.float32, ("C", "W", "E"))
             except NotImplementedError:
                 raise FileError(
                     f"{path}: {each.name} must have a type that gguf converts, not {each.tensor_type.name}"
@@ -288,7 +289,9 @@ def read_model(checkpoint: Checkpoint) -> Model:
             for each in (weights, biases):
                 each |= {kind: _apart(each[kind], head_dim) for kind in ("q", "k") if kind in each}
         norms = {name: reader.take(name, (hidden,), place) for name in ("attention_norm", "ffn_norm")}
-        blocks.append(Block(**{kind: each.T for kind, each in weights.items()}, **norms, biases=biases))
+        # A row of one token times rows in memory order takes 0.6 of the time, and formats convert such operands sooner.
+        operands = {kind: np.ascontiguousarray(each.T) for kind, each in weights.items()}
+        blocks.append(Block(**operands, **norms, biases=biases))
     tied = checkpoint.config.get("tie_word_embeddings", False)
     model = Model(
         name=checkpoint.path.stem if checkpoint.gguf else checkpoint.path.resolve().name,

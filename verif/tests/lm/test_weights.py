@@ -29,6 +29,8 @@ def assert_equal(found, model):
     for name in ("heads", "kv_heads", "epsilon", "context", "ends"):
         assert getattr(found, name) == getattr(model, name)
     np.testing.assert_array_equal(found.frequencies, model.frequencies)
+    for block in found.blocks:
+        assert all(getattr(block, kind).flags.c_contiguous for kind in LINEAR)
     for (name, one), (other, two) in zip(tensors(found).items(), tensors(model).items(), strict=True):
         assert name == other
         np.testing.assert_array_equal(one, two, err_msg=name, strict=True)

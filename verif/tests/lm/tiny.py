@@ -51,7 +51,10 @@ def tiny(
         return rng.normal(mean, deviation, shape).astype(np.float32)
 
     def block() -> Block:
-        weights = {kind: normal(*reversed(each), deviation=each[0] ** -0.5).T for kind, each in shapes.items()}
+        weights = {
+            kind: np.ascontiguousarray(normal(*reversed(each), deviation=each[0] ** -0.5).T)
+            for kind, each in shapes.items()
+        }
         norms = {name: normal(hidden, deviation=0.1, mean=1) for name in ("attention_norm", "ffn_norm")}
         return Block(**weights, **norms, biases={kind: normal(shapes[kind][1], deviation=0.1) for kind in biases})
 
