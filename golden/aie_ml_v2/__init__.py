@@ -77,9 +77,12 @@ from bitpath.golden.aie_ml_v2.matmul.cycles import (
     total_cycles,
 )
 from bitpath.golden.aie_ml_v2.matmul.matmul import (
+    PreparedRight,
     Program,
     matmul,
     matmul_program,
+    multiply,
+    prepare,
     result_matrix,
     run_program,
 )
@@ -159,6 +162,7 @@ __all__ = [
     "MxRegisters",
     "PointerAdd",
     "Pop",
+    "PreparedRight",
     "Program",
     "Push",
     "Registers",
@@ -212,6 +216,7 @@ __all__ = [
     "macs_per_cycle",
     "matmul",
     "matmul_program",
+    "multiply",
     "mx9_layer",
     "mx_mode",
     "pack",
@@ -219,6 +224,7 @@ __all__ = [
     "pack_mx",
     "pack_tile",
     "plan_matmul",
+    "prepare",
     "push",
     "result_matrix",
     "run_layer",

@@ -106,11 +106,11 @@ def owned(array: np.ndarray) -> np.ndarray:
     return np.require(array, requirements=("C", "W"))
 
 
-def in_blocks(array: np.ndarray, width: int) -> np.ndarray:
-    """Return [..., N] as [blocks, ..., width], the last block filled with zeros, so that a kernel's loops are of one length."""
-    rest = -array.shape[-1] % width
-    filled = np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, rest)]) if rest else array
-    return owned(np.moveaxis(filled.reshape(*array.shape[:-1], -1, width), -2, 0))
+def in_blocks(rows: np.ndarray, width: int) -> np.ndarray:
+    """Return [B, F, ...] as [B, blocks, ..., width], the last block filled with zeros, so that a kernel's loops are of one length."""
+    missing = -rows.shape[1] % width
+    filled = np.pad(rows, [(0, missing if axis == 1 else 0) for axis in range(rows.ndim)]) if missing else rows
+    return owned(np.moveaxis(filled.reshape(len(rows), -1, width, *rows.shape[2:]), 2, -1))
 
 
 def cuts(size: int, step: int) -> list[slice]:

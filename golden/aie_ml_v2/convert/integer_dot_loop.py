@@ -13,7 +13,7 @@ from bitpath.golden.aie_ml_v2.declarations.modes import Mode
 from bitpath.golden.arrays.arguments import check_integers
 from bitpath.golden.arrays.bits import copy_corner
 from bitpath.golden.arrays.kernels import kernel
-from bitpath.golden.arrays.parallel import Progress, cuts, in_blocks, in_parallel, owned, threads
+from bitpath.golden.arrays.parallel import Progress, in_blocks, in_parallel, owned, spread
 
 SHARE, COLUMNS = 64, 128
 """Rows that a core takes at a time, and columns of a block: its accumulators of 32 bits fit in the L1 cache."""
@@ -22,45 +22,55 @@ DEPTH = 8
 
 
 def prepared_integers(mode: Mode, b: np.ndarray) -> np.ndarray:
-    """Return right integers [K/k, N/n, n, k] as `multiply_integers` takes them."""
+    """Return right integers [B, N, K] as `multiply_integers` takes them."""
     check_integers("b", b, mode.b_bits, signed=True)
-    rows = b.transpose(0, 3, 1, 2).reshape(b.shape[0] * b.shape[3], -1).astype(np.int32)
-    return in_blocks(np.pad(rows, ((0, -len(rows) % DEPTH), (0, 0))), COLUMNS)
+    return in_blocks(_whole_steps(b), COLUMNS)
 
 
 def multiply_integers(
-    mode: Mode, a: np.ndarray, right: np.ndarray, columns: int, progress: Progress | None
-) -> np.ndarray:
-    """Return accumulators int64 [M, N] of integers [M/m, K/k, m, k] and prepared ones of N columns."""
+    mode: Mode, a: np.ndarray, right: np.ndarray, result: np.ndarray, rows: slice, progress: Progress | None
+) -> None:
+    """Write accumulators, rows of `result` int64 [B, M, N], of integers [B, rows, K] and prepared ones."""
     check_integers("a", a, mode.a_bits, signed=True)
-    x = a.swapaxes(1, 2).reshape(a.shape[0] * a.shape[2], -1)
-    result = np.empty((len(x), columns), np.int64)
-    lane = np.dtype(f"i{mode.lane_bits // 8}")
+    left, lane = owned(_whole_steps(a)), np.dtype(f"i{mode.lane_bits // 8}")
+    batch, _, columns = result.shape
+    shares, blocks = -(-(rows.stop - rows.start) // SHARE), right.shape[1]
 
-    def work(share: slice) -> None:
-        left = np.pad(x[share].astype(np.int32), ((0, 0), (0, -x.shape[1] % DEPTH)))
-        _integers(owned(left), right, np.empty((SHARE, COLUMNS), lane), result[share])
+    def work(part: slice) -> None:
+        accumulators = np.empty((SHARE, COLUMNS), lane)
+        _integers(left, right, accumulators, result, rows.start, rows.stop, part.start, part.stop)
 
-    in_parallel(work, cuts(len(x), min(SHARE, -(-len(x) // threads()))), progress)
-    return result
+    parts = spread(batch * shares * blocks, left.size * columns, None if progress is None else batch * shares)
+    in_parallel(work, parts, progress)
+
+
+def _whole_steps(rows: np.ndarray) -> np.ndarray:
+    """Return [B, R, K] as int32, K filled with zeros to a multiple of DEPTH."""
+    return np.pad(rows.astype(np.int32), ((0, 0), (0, 0), (0, -rows.shape[2] % DEPTH)))
 
 
 @kernel
-def _integers(x, y, accumulators, result):
-    """x [M, K] and y [blocks, K, COLUMNS], int32; accumulators [SHARE, COLUMNS] of the lanes' dtype."""
-    rows = result.shape[0]
-    for n in range(y.shape[0]):
+def _integers(x, y, accumulators, result, top, bottom, first, stop):
+    """x [B, M, K] and y [B, blocks, K, COLUMNS], int32; accumulators [SHARE, COLUMNS] of the lanes' dtype.
+
+    Write parts `first` to `stop` of rows `top` to `bottom` of the result: blocks of columns by shares of rows.
+    """
+    shares = (bottom - top + SHARE - 1) // SHARE
+    for part in range(first, stop):
+        b, n, chunk = part // (shares * y.shape[1]), part // shares % y.shape[1], part % shares * SHARE
+        rows = min(SHARE, bottom - top - chunk)
         accumulators[:] = 0
-        for k in range(0, x.shape[1], DEPTH):
+        for k in range(0, x.shape[2], DEPTH):
             for m in range(rows):
+                own = x[b, chunk + m]
                 for j in range(COLUMNS):
                     # numba's int64 sum: where lanes are narrower, the compiler computes only the bits that are kept.
-                    total = accumulators[m, j] + x[m, k] * y[n, k, j]
-                    total += x[m, k + 1] * y[n, k + 1, j]
-                    total += x[m, k + 2] * y[n, k + 2, j]
-                    total += x[m, k + 3] * y[n, k + 3, j]
-                    total += x[m, k + 4] * y[n, k + 4, j]
-                    total += x[m, k + 5] * y[n, k + 5, j]
-                    total += x[m, k + 6] * y[n, k + 6, j]
-                    accumulators[m, j] = total + x[m, k + 7] * y[n, k + 7, j]
-        copy_corner(accumulators, result[:, n * COLUMNS : (n + 1) * COLUMNS])
+                    total = accumulators[m, j] + own[k] * y[b, n, k, j]
+                    total += own[k + 1] * y[b, n, k + 1, j]
+                    total += own[k + 2] * y[b, n, k + 2, j]
+                    total += own[k + 3] * y[b, n, k + 3, j]
+                    total += own[k + 4] * y[b, n, k + 4, j]
+                    total += own[k + 5] * y[b, n, k + 5, j]
+                    total += own[k + 6] * y[b, n, k + 6, j]
+                    accumulators[m, j] = total + own[k + 7] * y[b, n, k + 7, j]
+        copy_corner(accumulators, result[b, top + chunk : top + chunk + rows, n * COLUMNS : (n + 1) * COLUMNS])

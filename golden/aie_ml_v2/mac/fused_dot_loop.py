@@ -10,18 +10,18 @@ the addition rounds to nearest even, once, and taking the constant away again is
 it may be fused with that addition. Eight rounded products, or the sum of a block pair, and an accumulator are below
 ``2**(E + 7)``, multiples of the grid and so of at most 33 bits: their sum is exact in any order. Codes of m magnitude bits, 7 at most, are doubled, which makes them at most 2**(m + 1), as -2**m is; the sum of
 16 products, at most 2**20, is computed in float32, which holds every integer up to 2**24. The sum on the grid is rounded to
-FP32 once, by its conversion. Exponents are those of `AieNumerics` less 255: a product has the sum of its operands', before
+FP32 once, by its conversion. FP32 holds the numbers of all formats of floats, so operands are kept in it; their powers of two
+follow from them and from the format's smallest exponent. Exponents are those of `AieNumerics` less 255: a product has the sum of its operands', before
 it is normalised, and an accumulator its own.
 
 Infinity and NaN. float64's products and sums of them are the lane's: 0 * infinity and infinity - infinity are NaN. `LARGEST`
-keeps the constant finite, so that nothing else becomes NaN. A NaN gets its code when the result is written.
+keeps the constant finite, so that nothing else becomes NaN. The power of two of a float's infinity or NaN is infinity: its
+product with 0 is NaN where the product of the numbers is. A NaN gets its code when the result is written.
 
 Sparse B. A slot's product takes the left entity at the slot's position; an empty slot's is 0 * 0, whatever A holds there, and
 has the exponent of two zeros, which `float_zero_term` may count. B expanded to dense would not do: its zeros would have
 products with A's infinities, and exponents of A's numbers.
 """
-
-from functools import cache
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.arrays.bits import RISES, code64, value64
 from bitpath.golden.arrays.codec import codes_of, decode_array, format_of
 from bitpath.golden.arrays.kernels import kernel, piece
-from bitpath.golden.arrays.parallel import Progress, cuts, in_blocks, in_parallel, owned, threads
+from bitpath.golden.arrays.parallel import Progress, in_blocks, in_parallel, owned, spread
 from bitpath.golden.formats.catalogue import FP32, FloatFormat
 
 # Pieces of the kernels of AIE-ML v2's float and block matrices: sizes, powers of two, left operands, results.
@@ -49,6 +49,8 @@ LARGEST = 2.0**300
 """Power of two beyond those of all numbers here: products are below 2**260."""
 POWER = 0x7FF << 52
 """Mask of a float64's exponent field: what it leaves of a normal number is the power of two below it."""
+WIDER_BIAS = 1023 - FP32.bias
+"""What float64's bias is larger by than that of a block's exponent."""
 NAN = np.uint32(FP32.nan_code).view(np.float32)
 
 
@@ -56,6 +58,52 @@ NAN = np.uint32(FP32.nan_code).view(np.float32)
 def power_of(accumulator):
     """Return the power of two of a normal number's exponent; 0 of 0."""
     return value64(code64(accumulator) & POWER)
+
+
+@piece
+def place_of(part, blocks, top, bottom):
+    """Return the product, the block of columns and the first row, from `top` on, of a part."""
+    shares = (bottom - top + SHARE - 1) // SHARE
+    return part // (shares * blocks), part // shares % blocks, part % shares * SHARE
+
+
+@piece
+def power_of_block(exponent, nan_blocks):
+    """Return the power of two of a block's exponent, NaN of a NaN block."""
+    power = value64(np.int64(exponent) + WIDER_BIAS << 52)
+    return np.nan if (exponent == MX_NAN_EXPONENT) & nan_blocks else power
+
+
+@piece
+def counted(power, exponent, zero_term):
+    """Return the power of two that counts where the sum of a block pair is 0."""
+    return power if (exponent > 0) & zero_term else 0.0
+
+
+@piece
+def power_of_float(number, smallest, zero_term):
+    """Return the power of two of a float's exponent, which a subnormal has too; 0 of no term."""
+    power = max(power_of(number), smallest)
+    return power if (number != 0.0) | zero_term else 0.0
+
+
+@piece
+def decode_left(numbers, smallest, zero_term, left, powers):
+    """Write left floats [steps, entities] as float64, and their powers of two."""
+    for step in range(numbers.shape[0]):
+        for i in range(numbers.shape[1]):
+            left[step, i] = numbers[step, i]
+            powers[step, i] = power_of_float(np.float64(numbers[step, i]), smallest, zero_term)
+
+
+@piece
+def decode_right(numbers, smallest, zero_term, right, powers):
+    """Write right floats [steps, DEPTH, COLUMNS] as float64, and their powers of two."""
+    for step in range(numbers.shape[0]):
+        for i in range(DEPTH):
+            for j in range(COLUMNS):
+                right[step, i, j] = numbers[step, i, j]
+                powers[step, i, j] = power_of_float(np.float64(numbers[step, i, j]), smallest, zero_term)
 
 
 @piece
@@ -138,31 +186,41 @@ def _bounded(largest):
 
 @kernel
 def add_blocks(
-    x, x_powers, x_counts, y, y_powers, y_counts, last_place, size, coarse, steps, keep_sign, terms, own, last, result
-):
-    """As `fused_dot_loop`'s, in sums of `size` products, each a multiple of `coarse`."""
+    x, x_exponents, y, y_exponents, last_place, size, coarse, nan_blocks, zero_term, steps, keep_sign, terms, own, last,
+    result, top, bottom, first, stop
+):  # fmt: skip
+    """As `_blocks`, in sums of `size` products, each a multiple of `coarse`."""
     accumulators = np.zeros((SHARE, COLUMNS), np.float32)
-    sums = np.empty((MX_BLOCK, COLUMNS), np.float32)
+    elements = x.shape[3]
+    sums = np.empty((elements, COLUMNS), np.float32)
     scales, largest, totals, present = np.empty(COLUMNS), np.empty(COLUMNS), np.empty(COLUMNS), np.empty(COLUMNS)
-    groups = MX_BLOCK // size
-    for n in range(y.shape[0]):
+    powers, counts = np.empty(COLUMNS), np.empty(COLUMNS)
+    groups = elements // size
+    for part in range(first, stop):
+        b, n, chunk = place_of(part, y.shape[1], top, bottom)
+        rows = min(SHARE, bottom - top - chunk)
         accumulators[:] = 0
-        for k in range(x.shape[1]):
-            for m in range(result.shape[0]):
+        for k in range(x.shape[2]):
+            for j in range(COLUMNS):
+                powers[j] = power_of_block(y_exponents[b, n, k, j], nan_blocks)
+                counts[j] = counted(powers[j], y_exponents[b, n, k, j], zero_term)
+            for m in range(rows):
                 sums[:] = 0
-                for i in range(MX_BLOCK):
+                for i in range(elements):
                     for j in range(COLUMNS):
-                        product = x[m, k, i] * y[n, k, i, j]
+                        product = np.float64(x[b, chunk + m, k, i]) * np.float64(y[b, n, k, i, j])
                         sums[i // size, j] += np.floor(product / coarse) * coarse
                 present[:] = 0
                 for group in range(groups):
                     for j in range(COLUMNS):
                         present[j] = max(present[j], abs(sums[group, j]))
+                power = power_of_block(x_exponents[b, chunk + m, k], nan_blocks)
+                count = counted(power, x_exponents[b, chunk + m, k], zero_term)
                 for j in range(COLUMNS):
                     accumulator = np.float64(accumulators[m, j])
-                    scales[j] = x_powers[m, k] * y_powers[n, k, j]
-                    counted = scales[j] if present[j] > 0.0 else x_counts[m, k] * y_counts[n, k, j]
-                    largest[j] = _bounded(max(counted, power_of(accumulator)))
+                    scales[j] = power * powers[j]
+                    pair = scales[j] if present[j] > 0.0 else count * counts[j]
+                    largest[j] = _bounded(max(pair, power_of(accumulator)))
                     totals[j] = _whole(accumulator * (steps / largest[j]), own)
                 for group in range(groups):
                     for j in range(COLUMNS):
@@ -170,50 +228,42 @@ def add_blocks(
                         totals[j] += _whole(term * (steps / largest[j]), terms)
                 for j in range(COLUMNS):
                     accumulators[m, j] = _normalised(totals[j], largest[j] / steps, last, keep_sign)
-        write(accumulators, result[:, n * COLUMNS : (n + 1) * COLUMNS])
-
-
-@piece
-def _decode(codes, values, powers, numbers, own_powers):
-    """Look up the numbers and the powers of two of codes."""
-    for i in range(codes.shape[0]):
-        for j in range(codes.shape[1]):
-            numbers[i, j] = values[codes[i, j]]
-            own_powers[i, j] = powers[codes[i, j]]
+        write(accumulators, result[b, top + chunk : top + chunk + rows, n * COLUMNS : (n + 1) * COLUMNS])
 
 
 @kernel
-def add_floats(x, y, positions, x_values, x_powers, y_values, y_powers, steps, keep_sign, terms, own, last, result):
-    """As `fused_dot_loop`'s."""
+def add_floats(
+    x, y, positions, x_power, y_power, zero_term, steps, keep_sign, terms, own, last, result, top, bottom, first, stop
+):  # fmt: skip
+    """As `_floats`."""
     accumulators = np.zeros((SHARE, COLUMNS), np.float32)
     left, left_power = np.empty((1, ENTITIES)), np.empty((1, ENTITIES))
-    right, right_power = np.zeros((DEPTH, COLUMNS)), np.zeros((DEPTH, COLUMNS))
-    places = None if positions is None else np.zeros((1, DEPTH, COLUMNS), np.int64)
+    right, right_power = np.empty((1, DEPTH, COLUMNS)), np.empty((1, DEPTH, COLUMNS))
     largest, totals = np.empty(COLUMNS), np.empty(COLUMNS)
-    for n in range(0, y.shape[1], COLUMNS):
+    for part in range(first, stop):
+        b, n, chunk = place_of(part, y.shape[1], top, bottom)
+        rows = min(SHARE, bottom - top - chunk)
         accumulators[:] = 0
-        for step in range(x.shape[1]):
-            part = y[step * DEPTH : (step + 1) * DEPTH, n : n + COLUMNS]
-            _decode(part, y_values, y_powers, right, right_power)
-            if positions is not None:
-                places[0, :, : part.shape[1]] = positions[step * DEPTH : (step + 1) * DEPTH, n : n + COLUMNS]
-            for m in range(result.shape[0]):
-                _decode(x[m, step : step + 1], x_values, x_powers, left, left_power)
+        for step in range(x.shape[2]):
+            decode_right(y[b, n, step : step + 1], y_power, zero_term, right, right_power)
+            places = None if positions is None else positions[b, n, step : step + 1]
+            for m in range(rows):
+                decode_left(x[b, chunk + m, step : step + 1], x_power, zero_term, left, left_power)
                 for j in range(COLUMNS):
                     largest[j] = power_of(np.float64(accumulators[m, j]))
                 for i in range(DEPTH):
                     for j in range(COLUMNS):
-                        largest[j] = max(largest[j], left_of(left_power, places, 0, i, j) * right_power[i, j])
+                        largest[j] = max(largest[j], left_of(left_power, places, 0, i, j) * right_power[0, i, j])
                 for j in range(COLUMNS):
                     largest[j] = _bounded(largest[j])
                     totals[j] = _whole(accumulators[m, j] * (steps / largest[j]), own)
                 for i in range(DEPTH):
                     for j in range(COLUMNS):
-                        term = left_of(left, places, 0, i, j) * right[i, j]
+                        term = left_of(left, places, 0, i, j) * right[0, i, j]
                         totals[j] += _whole(term * (steps / largest[j]), terms)
                 for j in range(COLUMNS):
                     accumulators[m, j] = _normalised(totals[j], largest[j] / steps, last, keep_sign)
-        write(accumulators, result[:, n : n + COLUMNS])
+        write(accumulators, result[b, top + chunk : top + chunk + rows, n * COLUMNS : (n + 1) * COLUMNS])
 
 
 STEPS = 8
@@ -228,107 +278,92 @@ def _is_even(numerics: AieNumerics) -> bool:
     return numerics.align_rounding is numerics.accumulator_align_rounding is numerics.result_rounding is even
 
 
-def prepared_blocks(numerics: AieNumerics, b: MxBlocks) -> list[np.ndarray]:
-    """Return right blocks [K, N/n, n, 1] as `multiply_blocks` takes them."""
-    depth = b.shape[0]
-    codes = in_blocks(_doubled(b).reshape(depth, -1, MX_BLOCK).swapaxes(1, 2), COLUMNS).astype(np.float32)
-    return [codes, *(in_blocks(each.reshape(depth, -1), COLUMNS) for each in _powers(numerics, b))]
+def prepared_blocks(b: MxBlocks) -> tuple[np.ndarray, ...]:
+    """Return right blocks [B, N, K] as `multiply_blocks` takes them: doubled codes and exponents, 2.1 bytes an element."""
+    return in_blocks(_doubled(b), COLUMNS), in_blocks(b.exponent, COLUMNS)
 
 
 def multiply_blocks(
-    numerics: AieNumerics, a: MxBlocks, right: list[np.ndarray], columns: int, progress: Progress | None
-) -> np.ndarray:
-    """Return accumulators float32 [M, N] of blocks [M/m, K, m, 1] and prepared ones of N columns."""
-    depth = a.shape[1]
-    x = _doubled(a).swapaxes(1, 2).reshape(-1, depth, MX_BLOCK).astype(np.float32)
+    numerics: AieNumerics,
+    a: MxBlocks,
+    right: tuple[np.ndarray | None, ...],
+    result: np.ndarray,
+    rows: slice,
+    progress: Progress | None,
+) -> None:
+    """Write accumulators, rows of `result` float32 [B, M, N], of blocks [B, rows, K] and prepared ones."""
+    fmt = a.fmt
+    left = owned(_doubled(a)), owned(a.exponent)
     # A product of doubled codes has 2 * m fraction bits.
-    x_powers = [each.swapaxes(1, 2).reshape(-1, depth) for each in _powers(numerics, a)]
-    last_place = 2.0 ** -(2 * a.fmt.magnitude_bits)
-    result = np.zeros((len(x), columns), np.float32)
+    last_place = 2.0 ** -(2 * fmt.magnitude_bits)
     # MX4 codes are multiplied with zeros appended below, which receive the bits of a right shift.
-    coarse = 1.0 if numerics.mx_lossless_shift or a.fmt is MX4 else 4.0
-    size = MX_BLOCK // (2 if splits(numerics, a) else 1) if numerics.mx_post_add_first else 1
-    plain = _is_even(numerics) and coarse == 1.0 and size == MX_BLOCK
+    coarse = 1.0 if numerics.mx_lossless_shift or fmt is MX4 else 4.0
+    size = fmt.elements // (2 if splits(numerics, a) else 1) if numerics.mx_post_add_first else 1
+    plain = _is_even(numerics) and coarse == 1.0 and size == fmt.elements
+    flags = numerics.mx_nan_block, numerics.mx_zero_term
 
-    def work(share: slice) -> None:
-        left = (owned(each[share]) for each in (x, *x_powers))
+    def work(part: slice) -> None:
+        place = result, rows.start, rows.stop, part.start, part.stop
         if plain:
-            _blocks(*left, *right, last_place, *_fields(numerics), result[share])
+            _blocks(*left, *right, last_place, *flags, *_fields(numerics), *place)
         else:
-            add_blocks(*left, *right, last_place, size, coarse, *fields(numerics), result[share])
+            add_blocks(*left, *right, last_place, size, coarse, *flags, *fields(numerics), *place)
 
-    in_parallel(work, _shares(len(x)), progress)
-    return result
+    in_parallel(work, _parts(result, rows, a.shape[2] * fmt.elements, progress), progress)
 
 
 def _doubled(blocks: MxBlocks) -> np.ndarray:
-    """Return codes shifted left by 1 less their element shifts, int16, with zeros where a block has less than 16."""
-    codes = blocks.codes.astype(np.int16) << 1 - blocks.element_shifts
-    missing = MX_BLOCK - blocks.fmt.elements
-    return np.pad(codes, [(0, 0)] * (codes.ndim - 1) + [(0, missing)]) if missing else codes
+    """Return codes shifted left by 1 less their element shifts, int16."""
+    return blocks.codes.astype(np.int16) << 1 - blocks.element_shifts
 
 
-def _powers(numerics: AieNumerics, blocks: MxBlocks) -> tuple[np.ndarray, np.ndarray]:
-    """Return blocks' powers of two, NaN of a NaN block, and those that count where the sum of a block pair is 0."""
-    exponent = blocks.exponent.astype(np.int32)
-    powers = np.ldexp(1.0, exponent - FP32.bias)
-    if numerics.mx_nan_block:
-        powers[exponent == MX_NAN_EXPONENT] = np.nan
-    return powers, np.where(exponent > 0, powers, 0.0) if numerics.mx_zero_term else np.zeros_like(powers)
+def prepared_floats(b: np.ndarray | SparseVector) -> tuple[np.ndarray | None, ...]:
+    """Return the numbers of right floats [B, N, K] in steps, float32, and which left entity of a step multiplies each.
 
-
-def prepared_floats(b: np.ndarray | SparseVector) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the codes [K, N] of right floats [K/8, N/n, n, 8], and which left entity of a step multiplies each.
-
-    Of sparse ones, slots [K/16, N/n, n, 4, 2], K counts the slots. Those of dense floats have their own number: None.
+    Of sparse ones, slots [B, N, steps, 4, 2], each slot has a number. Those of dense floats have their own place: None.
     """
     if not isinstance(b, SparseVector):
-        return _by_rows(codes_of(b)), None
-    slots = codes_of(b.slots)
-    return _by_rows(slots.reshape(*slots.shape[:-2], -1)), _by_rows(slot_positions(b).astype(np.uint8))
-
-
-def _by_rows(steps: np.ndarray) -> np.ndarray:
-    """Return [K/8, N/n, n, 8] as [K, N]."""
-    return owned(steps.transpose(0, 3, 1, 2)).reshape(steps.shape[0] * steps.shape[3], -1)
+        return in_blocks(_in_steps(_numbers(b)), COLUMNS), None
+    numbers = _numbers(b.slots)
+    return in_blocks(numbers.reshape(*numbers.shape[:-2], -1), COLUMNS), in_blocks(
+        slot_positions(b).astype(np.uint8), COLUMNS
+    )
 
 
 def multiply_floats(
     numerics: AieNumerics,
     a: np.ndarray,
-    right: tuple[np.ndarray, np.ndarray | None],
-    tables: list[np.ndarray],
+    right: tuple[np.ndarray | None, ...],
+    fmt: FloatFormat,
+    result: np.ndarray,
+    rows: slice,
     progress: Progress | None,
-) -> np.ndarray:
-    """Return accumulators float32 [M, N] of floats [M/m, K/k, m, k] and prepared ones, with `float_tables` of both."""
+) -> None:
+    """Write accumulators, rows of `result` float32 [B, M, N], of floats [B, rows, K] and prepared ones of a format."""
     y, positions = right
-    codes = codes_of(a).swapaxes(1, 2).reshape(-1, a.shape[1], a.shape[3])
-    result = np.zeros((len(codes), y.shape[1]), np.float32)
+    x = _in_steps(_numbers(a), DEPTH if positions is None else ENTITIES - 1)
+    x = owned(x if positions is None else with_empty(x))
+    powers = [2.0**each.emin for each in (format_of(a.dtype), fmt)]
+    options = *powers, numerics.float_zero_term
 
-    def work(share: slice) -> None:
-        x = codes[share] if positions is None else with_empty(codes[share])
+    def work(part: slice) -> None:
+        place = result, rows.start, rows.stop, part.start, part.stop
         if _is_even(numerics):
-            _floats(owned(x), y, positions, *tables, *_fields(numerics), result[share])
+            _floats(x, y, positions, *options, *_fields(numerics), *place)
         else:
-            add_floats(owned(x), y, positions, *tables, *fields(numerics), result[share])
+            add_floats(x, y, positions, *options, *fields(numerics), *place)
 
-    in_parallel(work, _shares(len(codes)), progress)
-    return result
-
-
-def float_tables(numerics: AieNumerics, *dtypes: np.dtype) -> list[np.ndarray]:
-    """Return the tables of values and of powers of two of each dtype's codes."""
-    return [table for dtype in dtypes for table in _tables(numerics, format_of(dtype))]
+    in_parallel(work, _parts(result, rows, x.shape[2] * DEPTH, progress), progress)
 
 
-@cache
-def _tables(numerics: AieNumerics, fmt: FloatFormat) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for every code, its value and the power of two of its exponent, which a subnormal has too; 0 of no term."""
-    every = np.arange(1 << fmt.width)
-    values = decode_array(fmt, every)
-    exponent = np.maximum(every >> fmt.fraction_bits & fmt.exponent_mask, 1) - fmt.bias
-    counts = numerics.float_zero_term | (values != 0)
-    return values, np.where(counts, np.ldexp(1.0, exponent), 0.0)
+def _numbers(floats: np.ndarray) -> np.ndarray:
+    """Return the numbers of floats of a format, float32, which holds all of them."""
+    return decode_array(format_of(floats.dtype), codes_of(floats)).astype(np.float32)
+
+
+def _in_steps(rows: np.ndarray, entities: int = DEPTH) -> np.ndarray:
+    """Return [B, R, K] as [B, R, steps, entities]."""
+    return rows.reshape(*rows.shape[:2], -1, entities)
 
 
 def _fields(numerics: AieNumerics) -> tuple[float, bool]:
@@ -336,8 +371,12 @@ def _fields(numerics: AieNumerics) -> tuple[float, bool]:
     return 1.5 * 2.0 ** (52 - numerics.align_fraction_bits), numerics.flushed_zero_keeps_sign
 
 
-def _shares(rows: int) -> list[slice]:
-    return cuts(rows, min(SHARE, -(-rows // threads())))
+def _parts(result: np.ndarray, rows: slice, depth: int, progress: Progress | None) -> list[slice]:
+    """Cut the work on rows of a result into parts: blocks of columns by shares of rows."""
+    batch, _, columns = result.shape
+    shares, blocks = -(-(rows.stop - rows.start) // SHARE), -(-columns // COLUMNS)
+    steps = batch * (rows.stop - rows.start) * columns * depth
+    return spread(batch * blocks * shares, steps, None if progress is None else batch * shares)
 
 
 @piece
@@ -347,72 +386,85 @@ def _rounded(total, keep_sign):
     return np.float32(flushed if abs(total) < SMALLEST else total)
 
 
+@piece
+def _eight(x, y, first, j):
+    """Return the sum of eight products of codes, float32."""
+    total = np.float32(x[first]) * y[first, j]
+    total += np.float32(x[first + 1]) * y[first + 1, j]
+    total += np.float32(x[first + 2]) * y[first + 2, j]
+    total += np.float32(x[first + 3]) * y[first + 3, j]
+    total += np.float32(x[first + 4]) * y[first + 4, j]
+    total += np.float32(x[first + 5]) * y[first + 5, j]
+    total += np.float32(x[first + 6]) * y[first + 6, j]
+    return total + np.float32(x[first + 7]) * y[first + 7, j]
+
+
 @kernel(fused=True)
-def _blocks(x, x_powers, x_counts, y, y_powers, y_counts, last_place, unit, keep_sign, result):
-    """x float32 [M, K, 16], y [blocks, K, 16, COLUMNS]; powers of two [M, K] and [blocks, K, COLUMNS]."""
+def _blocks(
+    x, x_exponents, y, y_exponents, last_place, nan_blocks, zero_term, unit, keep_sign, result, top, bottom, first, stop
+):  # fmt: skip
+    """x int16 [B, M, K, 16 | 8], y [B, blocks, K, 16 | 8, COLUMNS]; exponents [B, M, K] and [B, blocks, K, COLUMNS].
+
+    Write parts `first` to `stop` of rows `top` to `bottom` of the result.
+    """
     accumulators = np.zeros((SHARE, COLUMNS), np.float32)
-    sums = np.empty(COLUMNS, np.float32)
-    rows = result.shape[0]
-    for n in range(y.shape[0]):
+    sums, right = np.empty(COLUMNS, np.float32), np.empty((MX_BLOCK, COLUMNS), np.float32)
+    powers, counts = np.empty(COLUMNS), np.empty(COLUMNS)
+    for part in range(first, stop):
+        b, n, chunk = place_of(part, y.shape[1], top, bottom)
+        rows = min(SHARE, bottom - top - chunk)
         accumulators[:] = 0
-        for k in range(x.shape[1]):
-            for m in range(rows):
+        for k in range(x.shape[2]):
+            for i in range(x.shape[3]):
                 for j in range(COLUMNS):
-                    total = x[m, k, 0] * y[n, k, 0, j]
-                    total += x[m, k, 1] * y[n, k, 1, j]
-                    total += x[m, k, 2] * y[n, k, 2, j]
-                    total += x[m, k, 3] * y[n, k, 3, j]
-                    total += x[m, k, 4] * y[n, k, 4, j]
-                    total += x[m, k, 5] * y[n, k, 5, j]
-                    total += x[m, k, 6] * y[n, k, 6, j]
-                    total += x[m, k, 7] * y[n, k, 7, j]
-                    total += x[m, k, 8] * y[n, k, 8, j]
-                    total += x[m, k, 9] * y[n, k, 9, j]
-                    total += x[m, k, 10] * y[n, k, 10, j]
-                    total += x[m, k, 11] * y[n, k, 11, j]
-                    total += x[m, k, 12] * y[n, k, 12, j]
-                    total += x[m, k, 13] * y[n, k, 13, j]
-                    total += x[m, k, 14] * y[n, k, 14, j]
-                    sums[j] = total + x[m, k, 15] * y[n, k, 15, j]
-                power, counts = x_powers[m, k], x_counts[m, k]
+                    right[i, j] = y[b, n, k, i, j]
+            for j in range(COLUMNS):
+                powers[j] = power_of_block(y_exponents[b, n, k, j], nan_blocks)
+                counts[j] = counted(powers[j], y_exponents[b, n, k, j], zero_term)
+            for m in range(rows):
+                own = x[b, chunk + m, k]
+                if own.shape[0] == DEPTH:
+                    for j in range(COLUMNS):
+                        sums[j] = _eight(own, right, 0, j)
+                else:
+                    for j in range(COLUMNS):
+                        sums[j] = _eight(own, right, 0, j) + _eight(own, right, DEPTH, j)
+                power = power_of_block(x_exponents[b, chunk + m, k], nan_blocks)
+                count = counted(power, x_exponents[b, chunk + m, k], zero_term)
                 for j in range(COLUMNS):
                     pair, accumulator = np.float64(sums[j]), np.float64(accumulators[m, j])
-                    scale = power * y_powers[n, k, j]
-                    largest = max(scale if pair != 0.0 else counts * y_counts[n, k, j], power_of(accumulator))
+                    scale = power * powers[j]
+                    largest = max(scale if pair != 0.0 else count * counts[j], power_of(accumulator))
                     up = min(largest, LARGEST) * unit
                     total = (pair * (scale * last_place) + up - up) + (accumulator + up - up)
                     accumulators[m, j] = _rounded(total, keep_sign)
-        write(accumulators, result[:, n * COLUMNS : (n + 1) * COLUMNS])
+        write(accumulators, result[b, top + chunk : top + chunk + rows, n * COLUMNS : (n + 1) * COLUMNS])
 
 
 @kernel(fused=True)
-def _floats(x, y, positions, x_values, x_powers, y_values, y_powers, unit, keep_sign, result):
-    """Codes x [M, steps, entities], y [K, N] and their positions, and the tables of the formats."""
+def _floats(x, y, positions, x_power, y_power, zero_term, unit, keep_sign, result, top, bottom, first, stop):
+    """Numbers x [B, M, steps, entities], y [B, blocks, steps, DEPTH, COLUMNS] and their positions; smallest powers of two.
+
+    Write parts `first` to `stop` of rows `top` to `bottom` of the result.
+    """
     accumulators, ups = np.zeros((SHARE, COLUMNS), np.float32), np.empty(COLUMNS)
     left, left_power = np.empty((STEPS, ENTITIES)), np.empty((STEPS, ENTITIES))
-    right, right_power = np.zeros((STEPS, DEPTH, COLUMNS)), np.zeros((STEPS, DEPTH, COLUMNS))
-    places = None if positions is None else np.zeros((STEPS, DEPTH, COLUMNS), np.int64)
-    for n in range(0, y.shape[1], COLUMNS):
+    right, right_power = np.empty((STEPS, DEPTH, COLUMNS)), np.empty((STEPS, DEPTH, COLUMNS))
+    for part in range(first, stop):
+        b, n, chunk = place_of(part, y.shape[1], top, bottom)
+        rows = min(SHARE, bottom - top - chunk)
         accumulators[:] = 0
-        for first in range(0, x.shape[1], STEPS):
-            part = y[first * DEPTH : (first + STEPS) * DEPTH, n : n + COLUMNS]
-            for k in range(part.shape[0]):
-                for j in range(part.shape[1]):
-                    right[k // DEPTH, k % DEPTH, j] = y_values[part[k, j]]
-                    right_power[k // DEPTH, k % DEPTH, j] = y_powers[part[k, j]]
-                    if positions is not None:
-                        places[k // DEPTH, k % DEPTH, j] = positions[first * DEPTH + k, n + j]
-            for m in range(result.shape[0]):
-                own = x[m, first : first + STEPS]
-                for step in range(own.shape[0]):
-                    for k in range(own.shape[1]):
-                        left[step, k] = x_values[own[step, k]]
-                        left_power[step, k] = x_powers[own[step, k]]
+        for start in range(0, x.shape[2], STEPS):
+            decode_right(y[b, n, start : start + STEPS], y_power, zero_term, right, right_power)
+            places = None if positions is None else positions[b, n, start : start + STEPS]
+            for m in range(rows):
+                own = x[b, chunk + m, start : start + STEPS]
+                decode_left(own, x_power, zero_term, left, left_power)
                 for step in range(own.shape[0]):
                     _float_step(
                         left, left_power, right, right_power, places, step, unit, keep_sign, ups, accumulators[m]
                     )
-        write(accumulators, result[:, n : n + COLUMNS])
+        write(accumulators, result[b, top + chunk : top + chunk + rows, n * COLUMNS : (n + 1) * COLUMNS])
 
 
 @piece

@@ -3,12 +3,16 @@
 `matmul_program` converts the operands and cuts them into tiles. The golden model (`run_program`) and the RTL execute the same
 program, so a difference between the two is never one of tiling or conversion.
 
+`prepare` and `multiply` give the bits of that program without its tiles. `prepare` converts right operands once, and keeps about
+2 bytes an element in blocks, 4 in floats (5 in sparse ones, of half the elements) and integers; `multiply` takes all of a batch
+in one call of a kernel, which computes no row of padding. A lane reads its own row and column alone, and each element, or block
+along K, is converted by itself.
+
 Ref: llvm-aie for the shapes; AM027, Table 7.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +36,7 @@ from bitpath.golden.arrays.arguments import (
     signed_range,
 )
 from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.arrays.parallel import Progress, cuts, streamed
+from bitpath.golden.arrays.parallel import Progress, cuts, in_row_blocks
 from bitpath.golden.formats.catalogue import BF16, FP16, FloatFormat
 
 FLOAT_FORMATS = {"bf16": BF16, "fp16": FP16} | {f"fp8_{fmt.name.lower()}": fmt for fmt in FLOAT8_FORMATS}
@@ -91,6 +95,25 @@ class Program:
         return self.shape[0] * self.shape[1]
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PreparedRight:
+    """Right operands that `prepare` has converted.
+
+    Attributes
+    ----------
+    shape : B, K and N.
+    packed : numbers as the kernels take them.
+    format, rounding, sparse, numerics : arguments of `prepare`.
+    """
+
+    shape: tuple[int, int, int]
+    packed: tuple[np.ndarray | None, ...]
+    format: str
+    rounding: RoundingCode
+    sparse: bool
+    numerics: AieNumerics
+
+
 @checked
 def matmul(
     a: np.ndarray,
@@ -113,17 +136,86 @@ def matmul(
     """
     numerics = numerics_or_default(numerics, format)
     _checked_mode(a, b, format, sparse, numerics)
-    # Each block of rows has its own part of the left operand.
-    program = matmul_program(a[:1], b, format=format, rounding=rounding, sparse=sparse, numerics=numerics)
+    right = _prepared(b[np.newaxis], format, member("rounding", rounding, RoundingCode), sparse, numerics)
+    return _multiplied(a[np.newaxis], right, progress)[0]
 
-    run = _runner(program)
 
-    def multiply(rows: slice, told: Progress | None) -> np.ndarray:
-        left = _left(a[rows], program.tile, format, rounding, numerics)
-        part = replace(program, a=left, shape=(rows.stop - rows.start, b.shape[1]))
-        return result_matrix(part, run(part, told))
+@checked
+def prepare(
+    b: np.ndarray,
+    *,
+    format: str,
+    rounding: RoundingCode | int = RoundingCode.CONV_EVEN,
+    sparse: bool = False,
+    numerics: AieNumerics | None = None,
+) -> PreparedRight:
+    """Convert right operands for any number of `multiply`.
 
-    return streamed(multiply, a.shape[0], ROWS, progress)
+    Parameters
+    ----------
+    b : [B, K, N], B operands that do not see each other, of the dtypes that `matmul` takes.
+    format, rounding, sparse, numerics : as `matmul`; `rounding` is that of the left operands too.
+
+    Raises
+    ------
+    TypeError, ValueError : as `matmul`.
+    """
+    numerics = numerics_or_default(numerics, format)
+    mode = _known_mode(format, sparse, numerics)
+    check_matrix("b", b, _integers(mode.b_bits), dimensions=3)
+    return _prepared(b, format, member("rounding", rounding, RoundingCode), sparse, numerics)
+
+
+@checked
+def multiply(a: np.ndarray, right: PreparedRight, *, progress: Progress | None = None) -> np.ndarray:
+    """Multiply left operands [B, M, K] with prepared ones; returns [B, M, N] with the bits of `matmul`.
+
+    `progress` is as `matmul`'s.
+
+    Raises
+    ------
+    TypeError, ValueError : another dtype, shape or range.
+    """
+    mode = _known_mode(right.format, right.sparse, right.numerics)
+    check_matrix("a", a, _integers(mode.a_bits), dimensions=3)
+    batch, depth, _ = right.shape
+    check_shape("a", a, batch, "M", depth, why=" for this right operand")
+    return _multiplied(a, right, progress)
+
+
+def _prepared(b: np.ndarray, fmt: str, rounding: RoundingCode, sparse: bool, numerics: AieNumerics) -> PreparedRight:
+    mode = _known_mode(fmt, sparse, numerics)
+    tile = mode.sparse_shapes[0] if sparse else mode.shapes[0]
+    columns: Any = _convert_rows(b.swapaxes(1, 2), tile, fmt, rounding, numerics)
+    packed = _packed(fmt, mode, _to_sparse(columns.reshape(*columns.shape[:2], -1, tile.k)) if sparse else columns)
+    return PreparedRight(shape=b.shape, packed=packed, format=fmt, rounding=rounding, sparse=sparse, numerics=numerics)
+
+
+def _multiplied(a: np.ndarray, right: PreparedRight, progress: Progress | None) -> np.ndarray:
+    fmt, numerics = right.format, right.numerics
+    mode = _known_mode(fmt, right.sparse, numerics)
+    tile = mode.sparse_shapes[0] if right.sparse else mode.shapes[0]
+    result = np.empty((*a.shape[:2], right.shape[2]), np.int64 if fmt in INTEGER_MODES else np.float32)
+
+    def work(rows: slice, told: Progress | None) -> None:
+        left = _convert_rows(a[:, rows], tile, fmt, right.rounding, numerics)
+        _add_steps(fmt, mode, numerics, left, right.packed, result, rows, told)
+
+    in_row_blocks(work, a.shape[1], ROWS, progress)
+    return result
+
+
+def _convert_rows(
+    rows: np.ndarray, tile: Shape, fmt: str, rounding: RoundingCode, numerics: AieNumerics
+) -> np.ndarray | MxBlocks:
+    """Convert [B, R, K] along K, which is padded with zeros to whole steps."""
+    missing = -rows.shape[2] % tile.k
+    padded = np.pad(rows, ((0, 0), (0, 0), (0, missing))) if missing else rows
+    flat = _convert(padded.reshape(-1, padded.shape[2]), fmt, rounding, numerics)
+    if not isinstance(flat, MxBlocks):
+        return flat.reshape(padded.shape)
+    parts = (each.reshape(*rows.shape[:2], *each.shape[1:]) for each in (flat.exponent, flat.shift, flat.codes))
+    return MxBlocks(flat.fmt, *parts)
 
 
 @checked
@@ -169,10 +261,20 @@ def matmul_program(
 
 def _checked_mode(a: np.ndarray, b: np.ndarray, fmt: str, sparse: bool, numerics: AieNumerics) -> Mode:
     """The mode of a product; raises as `matmul_program`."""
+    mode = _known_mode(fmt, sparse, numerics)
+    check_product(a, b, (_integers(mode.a_bits), _integers(mode.b_bits)))
+    return mode
+
+
+def _integers(bits: int) -> range | None:
+    """Return the integers of an operand of a mode, None for floats."""
+    return signed_range(bits) if bits else None
+
+
+def _known_mode(fmt: str, sparse: bool, numerics: AieNumerics) -> Mode:
+    """The mode of a format; raises ValueError for another format, or one without sparsity."""
     check_choice("format", fmt, FORMATS)
     mode = mode_of(fmt, numerics)
-    left, right = (signed_range(bits) if bits else None for bits in (mode.a_bits, mode.b_bits))
-    check_product(a, b, (left, right))
     if sparse and not mode.sparse_shapes:
         known = one_of(name for name in FORMATS if mode_of(name, numerics).sparse_shapes)
         raise ValueError(f"format must be {known} with sparse True, not {fmt!r}")
@@ -191,35 +293,68 @@ def run_program(program: Program, *, progress: Progress | None = None) -> np.nda
 
     `progress` is called after each block of rows with the number done and the total.
     """
-    return _runner(program)(program, progress)
+    left, packed = _in_rows(program.a, 1), _packed(program.fmt, program.mode, _in_rows(program.b, 0))
+    rows, _, tiles = program.tiles
+    shape = rows, program.tile.m, tiles, program.tile.n
+    result = np.empty(
+        (1, shape[0] * shape[1], shape[2] * shape[3]), np.int64 if program.fmt in INTEGER_MODES else np.float32
+    )
+    _add_steps(program.fmt, program.mode, program.numerics, left, packed, result, slice(0, result.shape[1]), progress)
+    return result.reshape(shape).swapaxes(1, 2)
 
 
-def _runner(program: Program) -> Callable[[Any, Progress | None], np.ndarray]:
-    """Return what executes this program and those with other left operands; the right one is prepared once."""
+def _packed(fmt: str, mode: Mode, right: Any) -> tuple[np.ndarray | None, ...]:
+    """Return converted right operands [B, N, K] as the kernels take them; sparse ones in steps of K."""
     # The compiler is loaded with the first call.
-    from bitpath.golden.aie_ml_v2.convert.integer_dot_loop import multiply_integers, prepared_integers
+    from bitpath.golden.aie_ml_v2.convert.integer_dot_loop import prepared_integers
     from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as loops
 
-    left, right, numerics, mode = program.a, program.b, program.numerics, program.mode
-    columns = program.tiles[2] * program.tile.n
-    if program.fmt in INTEGER_MODES:
+    if fmt in INTEGER_MODES:
         # Zeros add nothing to an integer lane, so sparse integers are multiplied as dense ones.
         dense = to_dense(right) if isinstance(right, SparseVector) else right
-        integers = prepared_integers(mode, cast(np.ndarray, dense))
-        return lambda own, told: _in_tiles(own, multiply_integers(mode, own.a, integers, columns, told))
-    if isinstance(right, MxBlocks):
-        blocks = loops.prepared_blocks(numerics, right)
-        return lambda own, told: _in_tiles(own, loops.multiply_blocks(numerics, own.a, blocks, columns, told))
-    floats = loops.prepared_floats(right)
-    slots = right.slots if isinstance(right, SparseVector) else right
-    tables = loops.float_tables(numerics, cast(np.ndarray, left).dtype, slots.dtype)
-    return lambda own, told: _in_tiles(own, loops.multiply_floats(numerics, own.a, floats, tables, told))
+        return (prepared_integers(mode, dense.reshape(*dense.shape[:2], -1)),)
+    return loops.prepared_blocks(right) if fmt in BLOCK_FORMATS else loops.prepared_floats(right)
 
 
-def _in_tiles(program: Program, result: np.ndarray) -> np.ndarray:
-    """Return accumulators [M, N] as [M/m, N/n, m, n], without a copy."""
-    rows, _, columns = program.tiles
-    return result.reshape(rows, program.tile.m, columns, program.tile.n).swapaxes(1, 2)
+def _add_steps(
+    fmt: str,
+    mode: Mode,
+    numerics: AieNumerics,
+    left: Any,
+    packed: tuple[np.ndarray | None, ...],
+    result: np.ndarray,
+    rows: slice,
+    progress: Progress | None,
+) -> None:
+    """Write rows of the accumulators [B, M, N] of converted left operands [B, rows, K] and packed right ones."""
+    # The compiler is loaded with the first call.
+    from bitpath.golden.aie_ml_v2.convert.integer_dot_loop import multiply_integers
+    from bitpath.golden.aie_ml_v2.mac import fused_dot_loop as loops
+
+    place = result, rows, progress
+    if fmt in INTEGER_MODES:
+        multiply_integers(mode, left, packed[0], *place)
+    elif fmt in BLOCK_FORMATS:
+        loops.multiply_blocks(numerics, left, packed, *place)
+    else:
+        loops.multiply_floats(numerics, left, packed, FLOAT_FORMATS[fmt], *place)
+
+
+def _in_rows(operand: Operand, axis: int) -> Operand:
+    """Return an operand of a program, whose tiles along K lie on an axis, as [1, R, K]; sparse ones in steps of K."""
+
+    def moved(array: np.ndarray) -> np.ndarray:
+        rows = np.moveaxis(array, axis, 2)
+        return rows.reshape(1, rows.shape[0] * rows.shape[1], *rows.shape[2:])
+
+    if isinstance(operand, SparseVector):
+        return SparseVector(moved(operand.slots), moved(operand.mask))
+    if isinstance(operand, MxBlocks):
+        return MxBlocks(
+            operand.fmt, *(moved(each)[:, :, :, 0] for each in (operand.exponent, operand.shift, operand.codes))
+        )
+    rows = moved(operand)
+    return rows.reshape(*rows.shape[:2], -1)
 
 
 @checked

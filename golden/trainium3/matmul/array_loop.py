@@ -48,7 +48,7 @@ CHUNK = 16
 """Blocks of rows that share the decoded numbers of a block of columns."""
 PLAIN, NARROW, WIDE = range(3)
 """Cheap steps of a block's row, see above."""
-_SUM_BITS = 2
+SUM_BITS = 2
 """Bits by which a sum of four terms is wider than a product."""
 _EXACT_BITS = 53
 """Bits of a float64's significand."""
@@ -261,7 +261,7 @@ def _chain(
                 if fields is None:
                     choose_steps(
                         x_lowest[b, m, rows], x_highest[b, m, rows], y_lowest[b, n, rows], y_highest[b, n, rows],
-                        started, steps
+                        SUM_BITS, started, steps
                     )  # fmt: skip
                     for p in range(rows.stop - start):
                         _row(x_numbers[p], y_numbers[p], steps[p], partial[: out.shape[0]])
@@ -364,14 +364,17 @@ def _other_row(x, x_exponents, y, y_exponents, fields, partial):
 
 
 @piece
-def choose_steps(x_lowest, x_highest, y_lowest, y_highest, started, steps):
-    """Write the step of each row of a block: the cheapest one that is exact."""
+def choose_steps(x_lowest, x_highest, y_lowest, y_highest, sum_bits, started, steps):
+    """Write the step of each row of a block: the cheapest one that is exact.
+
+    `sum_bits` are those by which the sum of a row's products is wider than one of them.
+    """
     # Sums are multiples of 2**grid and below `bound`; FP32 codes from elsewhere may be anything.
     grid = _EMIN - _FRACTION if started else _NO_EXPONENT
     bound = 2.0 ** (_EMAX + 1) if started else 0.0
     for p in range(x_lowest.shape[0]):
         last = x_lowest[p] + y_lowest[p]
-        above = x_highest[p] + y_highest[p] + _SUM_BITS
+        above = x_highest[p] + y_highest[p] + sum_bits
         if above <= last:
             # No product counts: a side is 0 or not finite.
             steps[p] = PLAIN

@@ -1,71 +1,186 @@
 """Trainium3's array without scales: products added one after the other, with float64 as the exact container.
 
+Operands are kept in FP32, which holds the numbers of all formats, and a block is decoded when its columns are computed.
+
 Exactness. A product of two elements has at most 48 bits and lies between 2**-298 and 2**256, so float64 has it exactly, and
-fusing it with an addition changes nothing. Its sum with the partial sum is rounded to odd, then once more to the accumulator,
-which is as one rounding (Boldo and Melquiond). Zeros, infinities and NaN follow IEEE 754.
+fusing it with an addition changes nothing. A block of rows takes the cheaper of two steps for each row of the array, as
+`bitpath.golden.trainium3.matmul.array_loop` does: *plain* where float64 holds all sums, so that the conversion to FP32 is the
+one rounding; else the sum with the partial sum is rounded to odd, then once more to the accumulator, which is as one rounding
+(Boldo and Melquiond). Zeros, infinities and NaN follow IEEE 754.
 """
 
 import numpy as np
 
-from bitpath.golden.arrays.bits import to_odd, two_sum
-from bitpath.golden.arrays.kernels import kernel
-from bitpath.golden.arrays.parallel import in_blocks, in_parallel, shares
+from bitpath.golden.arrays.bits import code64, to_odd, two_sum
+from bitpath.golden.arrays.kernels import kernel, piece
+from bitpath.golden.arrays.parallel import Progress, in_blocks, in_parallel, spread
 from bitpath.golden.formats.catalogue import FP32, Rounding
+from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, MAX_STATIONARY
 from bitpath.golden.trainium3.declarations.vector import MatmulNumerics
-from bitpath.golden.trainium3.matmul.array_loop import rounded
+from bitpath.golden.trainium3.matmul.array_loop import CHUNK, COLUMNS, PLAIN, ROWS, Packed, choose_steps, put, rounded
 
-COLUMNS = 128
-"""Columns of a block: the partial sums fit in the L1 cache, the moving elements in the L2 cache."""
+NO_EXPONENT = 1 << 10
+"""Exponent of numbers that are 0 or not finite, beyond every real one."""
 
 
-def chain_rows(numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
-    """Return ``sum over k of x[k, m] * y[rows[k, m], n]`` from +0, FP32 codes uint32 [M, N], of float64 [K, M] and [R, N].
+def chain_rows(
+    numerics: MatmulNumerics, x: np.ndarray, y: np.ndarray, places: np.ndarray | None = None, kept: int = 1
+) -> np.ndarray:
+    """Return ``sum over k of x[k, m] * y[k, n]`` from +0, FP32 codes uint32 [M, N], of float64 [K, M] and [K, N].
 
-    `rows` are integers [K, M], the rows of `y` that a sparse stationary operand meets; k itself by default.
+    With `places`, uint16 [P, N], row p of a sparse `y` [P, N] meets row ``places[p, n]`` of `x`; `kept` rows of y are a group.
     """
-    if rows is None:
-        rows = np.broadcast_to(np.arange(x.shape[0])[:, np.newaxis], x.shape)
-    result = np.empty((x.shape[1], y.shape[1]), np.float32)
+    result = np.empty((1, x.shape[1], y.shape[1]), np.float32)
+    left, right = (
+        packed(np.ascontiguousarray(each.T, np.float32)[np.newaxis], width) for each, width in ((x, ROWS), (y, COLUMNS))
+    )
+    found = None if places is None else in_blocks(np.ascontiguousarray(places.T)[np.newaxis], COLUMNS)
+    multiply(numerics, left, right, found, result, tile=len(y), kept=kept)
+    return result[0].view(np.uint32)
+
+
+def packed(rows: np.ndarray, width: int) -> Packed:
+    """Return one side, float32 [B, F, K], in blocks of `width` columns, the last one filled with zeros.
+
+    Returns
+    -------
+    Numbers [B, blocks, K, width]; for each block and k the exponent of the lowest bit and one above those of all its
+    numbers, int64 [B, blocks, K] each.
+    """
+    blocks = in_blocks(rows, width)
+    spans = np.empty((2, *blocks.shape[:3]), np.int64)
+    flat, flat_spans = blocks.reshape(-1, width), spans.reshape(2, -1)
+    in_parallel(lambda part: _spans(flat[part], *flat_spans[:, part]), spread(len(flat), blocks.size))
+    return blocks, *spans
+
+
+def multiply(
+    numerics: MatmulNumerics,
+    x: Packed,
+    y: Packed,
+    places: np.ndarray | None,
+    result: np.ndarray,
+    *,
+    tile: int,
+    kept: int = 1,
+    rows: slice | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write the products of packed sides to `result`, float32 [B, M, N], NaN as the one NaN.
+
+    Parameters
+    ----------
+    places : of a sparse `y`, uint16 [B, blocks, P, width]: the rows of `x` that its rows meet, counted in the tile.
+    tile : rows of `y` that an instruction has; its sums start from +0 and are added, in FP32, to those before.
+    kept : rows of a group of a sparse `y`.
+    rows, progress : as `array_loop.multiply`'s.
+    """
+    rows = slice(0, result.shape[1]) if rows is None else rows
+    numbers, *spans = x
+    depth, ratio = y[0].shape[2], numbers.shape[2] // y[0].shape[2]
+    if places is not None:
+        # A row of y may meet each row of its group.
+        lowest, highest = (each.reshape(*each.shape[:2], -1, kept * ratio) for each in spans)
+        spans = [each.repeat(kept, axis=2) for each in (lowest.min(axis=3), highest.max(axis=3))]
     fmt, product = numerics.accumulator, numerics.product_rounding
     to_nearest = numerics.accumulator_rounding is Rounding.RNE
-    fields = (
+    options = (
+        fmt == FP32 and to_nearest and product is None,
         -1 if product is None else product.format.fraction_bits,
         product is not None and product.rounding is Rounding.RNE,
-        *(fmt.fraction_bits, to_nearest),
+        *(fmt.fraction_bits, to_nearest, tile, ratio),
     )
-    plain = fmt == FP32 and to_nearest and product is None
-    stationary, read = np.ascontiguousarray(x.T), np.ascontiguousarray(rows.T, np.int64)
+    count = rows.stop - rows.start
+    units = len(result) * y[0].shape[1] * -(-numbers.shape[1] // CHUNK)
+    parts = (
+        None if progress is None else len(result) * -(-count // MAX_STATIONARY) * -(-result.shape[2] // MAX_MOVING_FP32)
+    )
 
-    def work(columns: slice) -> None:
-        _chain(stationary, read, in_blocks(y[:, columns], COLUMNS), plain, *fields, result, columns.start)
+    def work(part: slice) -> None:
+        _chain(numbers, *spans, *y, places, *options, result, rows.start, rows.stop, part.start, part.stop)
 
-    in_parallel(work, shares(y.shape[1], COLUMNS))
-    return np.where(np.isnan(result), np.uint32(FP32.nan_code), result.view(np.uint32))
+    in_parallel(work, spread(units, count * result[:, 0].size * depth, parts), progress)
+
+
+@kernel
+def _spans(blocks, lowest, highest):
+    """Write, for each row of float32 [R, width], the exponent of the lowest bit and one above those of its numbers."""
+    for row in range(blocks.shape[0]):
+        low, high = np.int64(NO_EXPONENT), np.int64(-NO_EXPONENT)
+        for i in range(blocks.shape[1]):
+            number = np.float64(blocks[row, i])
+            code = code64(number)
+            exponent = (code >> 52 & 0x7FF) - 1023
+            significand = code & ((1 << 52) - 1) | 1 << 52
+            last = (code64(np.float64(significand & -significand)) >> 52) - 1023 - 52 + exponent
+            counts = (number != 0.0) & (exponent < 1024)
+            low = min(low, last) if counts else low
+            high = max(high, exponent + 1) if counts else high
+        lowest[row], highest[row] = low, high
 
 
 @kernel(fused=True)
-def _chain(x, rows, y, plain, product_bits, product_to_nearest, fraction_bits, to_nearest, result, first):
-    """Write the sums of x, rows [M, K] and y [blocks, R, COLUMNS] to `result` [M, N], columns from `first` on; exact products if `product_bits` is -1."""
-    partial = np.empty(COLUMNS, np.float32)
-    for n in range(y.shape[0]):
-        for m in range(x.shape[0]):
-            partial[:] = 0
-            for k in range(x.shape[1]):
-                own, other = x[m, k], y[n, rows[m, k]]
-                if plain:
-                    for i in range(COLUMNS):
-                        total, error = two_sum(own * other[i], np.float64(partial[i]))
-                        partial[i] = np.float32(to_odd(total, error))
+def _chain(
+    x, x_lowest, x_highest, y, y_lowest, y_highest, places, plain, product_bits, product_to_nearest, fraction_bits, to_nearest,
+    tile, ratio, result, top, bottom, first, stop
+):  # fmt: skip
+    """Write the parts of `result` [B, M, N], from part `first` to `stop`; exact products if `product_bits` is -1.
+
+    A part has the columns of a block and up to `CHUNK` blocks of rows.
+    """
+    fields = product_bits, product_to_nearest, fraction_bits, to_nearest
+    left, right = np.empty((ROWS, tile * ratio)), np.empty((tile, COLUMNS))
+    partial, steps = np.empty((ROWS, COLUMNS), np.float32), np.empty(tile, np.int64)
+    depth, chunks = y.shape[2], (x.shape[1] + CHUNK - 1) // CHUNK
+    for part in range(first, stop):
+        b, n, chunk = part // (chunks * y.shape[1]), part // chunks % y.shape[1], part % chunks
+        for start in range(0, depth, tile):
+            rows = slice(start, min(start + tile, depth))
+            count = rows.stop - start
+            for p in range(count):
+                for i in range(COLUMNS):
+                    right[p, i] = y[b, n, start + p, i]
+            own = None if places is None else places[b, n, rows]
+            for m in range(chunk * CHUNK, min((chunk + 1) * CHUNK, x.shape[1])):
+                out = result[b, top + m * ROWS : min(top + (m + 1) * ROWS, bottom), n * COLUMNS : (n + 1) * COLUMNS]
+                for k in range(count * ratio):
+                    for r in range(ROWS):
+                        left[r, k] = x[b, m, start * ratio + k, r]
+                partial[:] = 0
+                spans = x_lowest[b, m, rows], x_highest[b, m, rows], y_lowest[b, n, rows], y_highest[b, n, rows]
+                choose_steps(*spans, 0, False, steps)
+                for p in range(count):
+                    _row(left, right, own, p, plain, steps[p] == PLAIN, fields, partial[: out.shape[0]])
+                put(partial, out, start > 0)
+
+
+@piece
+def left_of(x, places, r, p, i):
+    """Return the number of `x` [ROWS, K] that a product takes."""
+    if places is None:
+        return x[r, p]
+    return x[r, places[p, i]]
+
+
+@piece
+def _row(x, y, places, p, plain, exact, fields, partial):
+    """Add row p of the array to the partial sums of a block."""
+    product_bits, product_to_nearest, fraction_bits, to_nearest = fields
+    for r in range(partial.shape[0]):
+        if plain and exact:
+            for i in range(COLUMNS):
+                partial[r, i] = np.float32(left_of(x, places, r, p, i) * y[p, i] + np.float64(partial[r, i]))
+        elif plain:
+            for i in range(COLUMNS):
+                total, error = two_sum(left_of(x, places, r, p, i) * y[p, i], np.float64(partial[r, i]))
+                partial[r, i] = np.float32(to_odd(total, error))
+        else:
+            for i in range(COLUMNS):
+                product = left_of(x, places, r, p, i) * y[p, i]
+                if product_bits >= 0 and np.isfinite(product):
+                    product = np.float64(rounded(product, product_bits, product_to_nearest, True, True))
+                total, error = two_sum(product, np.float64(partial[r, i]))
+                if np.isfinite(total):
+                    partial[r, i] = rounded(to_odd(total, error), fraction_bits, to_nearest, True, True)
                 else:
-                    for i in range(COLUMNS):
-                        product = own * other[i]
-                        if product_bits >= 0 and np.isfinite(product):
-                            product = np.float64(rounded(product, product_bits, product_to_nearest, True, True))
-                        total, error = two_sum(product, np.float64(partial[i]))
-                        if np.isfinite(total):
-                            partial[i] = rounded(to_odd(total, error), fraction_bits, to_nearest, True, True)
-                        else:
-                            partial[i] = total
-            out = result[m, first + n * COLUMNS : first + (n + 1) * COLUMNS]
-            for i in range(out.shape[0]):
-                out[i] = partial[i]
+                    partial[r, i] = total

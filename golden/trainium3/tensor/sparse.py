@@ -79,14 +79,24 @@ def compress_sparse(
     if rows % shape.group or not 0 < rows <= PARTITIONS * shape.ratio:
         largest = PARTITIONS * shape.ratio
         raise ValueError(f"dense must have a multiple of {shape.group} rows up to {largest} with {pattern}, not {rows}")
-    groups = dense.reshape(-1, shape.group, columns)
-    codes = codes_of(groups, "dense").astype(np.int64)
-    magnitude = codes & (1 << 8 * dense.dtype.itemsize - 1) - 1
-    counts = np.count_nonzero(magnitude, axis=1)
+    counts = np.count_nonzero(_magnitudes(dense.reshape(-1, shape.group, columns)), axis=1)
     if prune is None and np.any(counts > shape.kept):
         raise ValueError(
             f"dense must have at most {shape.kept} of {shape.group} elements other than 0 in a group, not {counts.max()}"
         )
+    return largest_of_groups(dense, shape)
+
+
+def _magnitudes(dense: np.ndarray) -> np.ndarray:
+    """Return codes without their signs, int64, which are in the order of the magnitudes."""
+    return codes_of(dense, "dense").astype(np.int64) & (1 << 8 * dense.dtype.itemsize - 1) - 1
+
+
+def largest_of_groups(dense: np.ndarray, shape: SparsePattern) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `compress_sparse` returns with the largest magnitudes, of any number of whole groups [K, M]."""
+    columns = dense.shape[1]
+    groups = dense.reshape(-1, shape.group, columns)
+    magnitude = _magnitudes(groups)
     tags = np.sort(np.argsort(-magnitude, axis=1, kind="stable")[:, : shape.kept], axis=1)
     values = np.take_along_axis(groups, tags, axis=1)
     values[np.take_along_axis(magnitude, tags, axis=1) == 0] = 0
@@ -247,10 +257,15 @@ def nc_matmul_sparse(
     # The compiler is loaded with the first call.
     from bitpath.golden.trainium3.matmul import nc_matmul_loop
 
-    # Dense index of the element that a partition and a column read.
-    read = np.arange(rows)[:, np.newaxis] // shape.kept * shape.group + tags
-    result = nc_matmul_loop.chain_rows(numerics, x, y.reshape(rows * shape.ratio, -1), read)
-    return psum_write(result, dst if accumulate else None, dtype, mode, random_bits)
+    dense = y.reshape(rows * shape.ratio, -1)
+    result = nc_matmul_loop.chain_rows(numerics, dense, x, read_by(tags, shape), shape.kept)
+    return psum_write(np.ascontiguousarray(result.T), dst if accumulate else None, dtype, mode, random_bits)
+
+
+def read_by(tags: np.ndarray, shape: SparsePattern) -> np.ndarray:
+    """Return the dense index that each element of tags [..., P, M] reads, uint16."""
+    partitions = np.arange(tags.shape[-2], dtype=np.uint16)[:, np.newaxis]
+    return (partitions // shape.kept * shape.group + tags).astype(np.uint16)
 
 
 def _is_fp32(operand: np.ndarray) -> bool:

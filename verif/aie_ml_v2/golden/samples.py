@@ -30,6 +30,7 @@ SPARSE_ROWS = aie_ml_v2.to_sparse(np.tile(np.array([1, 0, 2, 0]), (8, 4)))
 PAIRS = np.arange(64).reshape(32, 2)
 STREAM = aie_ml_v2.compress(VECTOR % 2)
 PROGRAM = aie_ml_v2.matmul_program(A, A.T, format="bf16")
+RIGHT = aie_ml_v2.prepare(A.T[np.newaxis], format="bf16")
 MACS = [aie_ml_v2.MacInstruction(mode="mx9", destination=i % 2, accumulators=(i % 2,)) for i in range(5)]
 MODE = ShuffleMode(bits=8, rows=8, cols=8)
 MATRICES = {"a": A, "b": A.T, "format": "bf16", "rounding": 12}
@@ -137,6 +138,8 @@ VECTORISED = {
     "pack": {"x": INTS, "bits": 4, "saturate": 1, "signed": False},
     "pack_mx": {"blocks": BLOCKS},
     "pack_tile": {"blocks": EIGHTS},
+    "multiply": {"a": A[np.newaxis], "right": RIGHT},
+    "prepare": {"b": A.T[np.newaxis], "format": "bf16", "rounding": 12},
     "push": {"register": VECTOR, "scalar": 100, "bits": 16},
     "result_matrix": {"program": PROGRAM, "tiles": np.arange(32, dtype=np.float32).reshape(1, 1, 4, 8)},
     "run_program": {"program": PROGRAM},

@@ -105,10 +105,12 @@ def test_the_most_negative_codes(fmt, align_fraction_bits):
     shift = np.zeros_like(exponent)
     shift[:, 3] = 0xA5
     a, b = (
-        aie.MxBlocks(fmt, exponent[..., np.newaxis], shift[..., np.newaxis], each[:, :, np.newaxis]) for each in codes
+        aie.MxBlocks(fmt, exponent.T[np.newaxis], shift.T[np.newaxis], each.swapaxes(0, 1)[np.newaxis])
+        for each in codes
     )
-    right = aie_lanes.prepared_blocks(numerics, b[:, np.newaxis])
-    got = aie_lanes.multiply_blocks(numerics, a[np.newaxis], right, size, None).view(np.uint32)
+    result = np.empty((1, size, size), np.float32)
+    aie_lanes.multiply_blocks(numerics, a, aie_lanes.prepared_blocks(b), result, slice(0, size), None)
+    got = result[0].view(np.uint32)
     for m in range(size):
         for n in range(size):
             code, totals = None, []

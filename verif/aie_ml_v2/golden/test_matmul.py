@@ -300,6 +300,55 @@ def test_plans(fmt):
         assert codes_of(program.a).shape == (*program.tiles[:2], m, k)
 
 
+EACH_PRODUCT = replace(PRESETS["xdna2_bfp16ebs8"].numerics, mx_post_add_first=False)
+CEILING = replace(AIE_ML_V2.numerics, align_rounding=RoundingCode.CEIL, float_zero_term=True)
+
+
+@pytest.mark.parametrize(
+    ("fmt", "options"),
+    [
+        *(pytest.param(fmt, {}, id=fmt) for fmt in FORMATS),
+        pytest.param("mx6", {"rounding": RoundingCode.FLOOR}, id="floor"),
+        pytest.param("mx9", {"numerics": PRESETS["aie_ml_v2_split"].numerics}, id="split"),
+        pytest.param("bfp16ebs8", {"numerics": EACH_PRODUCT}, id="each product"),
+        pytest.param("fp16", {"numerics": CEILING}, id="ceiling"),
+        *(pytest.param(fmt, {"sparse": True}, id=f"sparse {fmt}") for fmt in ("bf16", "fp8_e5m2", "int8", "int16_64")),
+    ],
+)
+def test_prepared_operands_give_the_bits_of_the_program(fmt, options):
+    """A batch, one row and many, and a second use."""
+    rng = np.random.default_rng(32)
+    pairs = [matrices(rng, fmt, 70, 44, 131) for _ in range(3)]
+    a, b = (np.stack(sides) for sides in zip(*pairs, strict=True))
+    if options.get("sparse"):
+        b[:, 1::4], b[:, 2::4] = 0, 0
+    right = aie.prepare(b, format=fmt, **options)
+    for rows in (1, 70):
+        got = aie.multiply(a[:, :rows], right)
+        assert got.tobytes() == aie.multiply(a[:, :rows], right).tobytes()
+        for own, x, y in zip(got, a, b, strict=True):
+            program = aie.matmul_program(x[:rows], y, format=fmt, **options)
+            assert own.tobytes() == aie.result_matrix(program, aie.run_program(program)).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("fmt", "a", "sentence"),
+    [
+        ("mx9", np.zeros((2, 4), np.float32), r"a must have three dimensions of at least 1, not shape \(2, 4\)"),
+        (
+            "mx9",
+            np.zeros((1, 2, 4), np.float32),
+            r"a must have shape \[2, M, 4\] for this right operand, not \(1, 2, 4\)",
+        ),
+        ("int8", np.full((2, 1, 4), 128), "a must be -128 to 127, not 128 to 128"),
+    ],
+)
+def test_errors_of_prepared_operands(fmt, a, sentence):
+    right = aie.prepare(np.ones((2, 4, 3), np.int64 if fmt == "int8" else np.float32), format=fmt)
+    with pytest.raises(ValueError, match=f"^{sentence}$"):
+        aie.multiply(a, right)
+
+
 @pytest.mark.parametrize(("fmt", "lowest"), [("mx9", 36), ("mx6", 20), ("mx4", 9), ("bf16", 45), ("fp8_e4m3fn", 26)])
 def test_accuracy_of_a_layer(fmt, lowest):
     """The SQNR of random matrices in dB would reveal swapped formats."""

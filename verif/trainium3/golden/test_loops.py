@@ -123,7 +123,7 @@ def test_the_widest_sums_that_one_float64_holds(monkeypatch, small, step, expect
         np.zeros(2, np.int64),
         [array_loop.packed(NUMERICS, each[:, np.newaxis], E5M2, scale[:, np.newaxis], 1) for each in (x, y)],
     )
-    choose_steps(*(each[0, 0] for side in sides for each in side[2:]), False, steps)
+    choose_steps(*(each[0, 0] for side in sides for each in side[2:]), 2, False, steps)
     assert steps.tolist() == [PLAIN, step]
 
 
