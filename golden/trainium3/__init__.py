@@ -81,6 +81,7 @@ from bitpath.golden.trainium3.operands.layout import (
 )
 from bitpath.golden.trainium3.operands.quantize_mx import dequantize, quantize_mx, quantize_offline
 from bitpath.golden.trainium3.tensor.issue import IssueSlot, TensorInstruction, issue, load_cycles, tensor_cycles
+from bitpath.golden.trainium3.tensor.mode_matmul import PreparedMode, matmul_mode, multiply_mode, prepare_mode
 from bitpath.golden.trainium3.tensor.modes import mode_program, run_mode_program
 from bitpath.golden.trainium3.tensor.sparse import (
     compress_sparse,
@@ -142,6 +143,7 @@ __all__ = [
     "LayerResult",
     "MatmulInstruction",
     "Operand",
+    "PreparedMode",
     "PreparedRight",
     "Program",
     "Psum",
@@ -193,11 +195,13 @@ __all__ = [
     "load_cycles",
     "local_gather",
     "matmul",
+    "matmul_mode",
     "matmul_program",
     "max8",
     "memset",
     "mode_program",
     "multiply",
+    "multiply_mode",
     "nc_find_index8",
     "nc_match_replace8",
     "nc_matmul",
@@ -213,6 +217,7 @@ __all__ = [
     "plan_matmul",
     "plan_tiles",
     "prepare",
+    "prepare_mode",
     "psum_random_bits",
     "quantize_mx",
     "quantize_offline",

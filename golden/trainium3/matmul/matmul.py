@@ -12,7 +12,7 @@ row of padding. The bits are those of the list because
 - an output is that of its own row and column, whatever stands in the others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -191,19 +191,31 @@ def _prepared(
     from bitpath.golden.trainium3.matmul.array_loop import COLUMNS
 
     options = b_format, scale_rule, k_order, numerics
-    # Whole blocks of columns, whose intermediate forms take several times the memory of the result.
-    step = max(CONVERTED_AT_ONCE // b[:, :, 0].size // COLUMNS, 1) * COLUMNS
-    parts = [_packed("moving", b[:, :, part], *options, COLUMNS) for part in cuts(b.shape[2], step)]
-    packed = parts[0] if len(parts) == 1 else tuple(np.concatenate(each, axis=1) for each in zip(*parts, strict=True))
+
+    def packed(part: np.ndarray) -> tuple[np.ndarray, ...]:
+        return _packed("moving", part, *options, COLUMNS)
+
     return PreparedRight(
         shape=b.shape,
-        packed=packed,
+        packed=packed_in_parts(packed, b, COLUMNS),
         a_format=a_format,
         b_format=b_format,
         scale_rule=scale_rule,
         k_order=k_order,
         numerics=numerics,
     )
+
+
+def packed_in_parts(
+    pack: Callable[[np.ndarray], tuple[np.ndarray, ...]], b: np.ndarray, width: int
+) -> tuple[np.ndarray, ...]:
+    """Return what `pack` makes of right operands [B, K, N], arrays [B, blocks, ...] of `width` columns a block.
+
+    It gets some blocks at a time: what lies between the operands and the result takes several times the memory of these.
+    """
+    step = max(CONVERTED_AT_ONCE // b[:, :, 0].size // width, 1) * width
+    parts = [pack(b[:, :, part]) for part in cuts(b.shape[2], step)]
+    return parts[0] if len(parts) == 1 else tuple(np.concatenate(each, axis=1) for each in zip(*parts, strict=True))
 
 
 def _multiplied(a: np.ndarray, right: PreparedRight, progress: Progress | None) -> np.ndarray:

@@ -52,9 +52,7 @@ def check_double_row(
     TypeError : no array, another dtype than the numerics' FP8 formats, numerics of another unit.
     ValueError : shapes other than [P, 2, M] and [P, 2, N], P or M not 1 to 128, E4M3 with E4M3FN, other than two terms.
     """
-    numerics = numerics_of(numerics, TRAINIUM3_DOUBLE_ROW)
-    if numerics.terms != DOUBLE_ROW:
-        raise ValueError(f"numerics must have {DOUBLE_ROW} terms in double row, not {numerics.terms}")
+    numerics = double_row_numerics(numerics)
     for name, data, free in (("stationary", stationary, "M"), ("moving", moving, "N")):
         check_array(name, data, *(DTYPES[fmt] for fmt in numerics.element_formats))
         if data.ndim != 3 or data.shape[1] != DOUBLE_ROW or not 0 < data.shape[0] <= PARTITIONS:
@@ -72,6 +70,14 @@ def check_double_row(
             f"a matmul must not mix E4M3 and E4M3FN, but stationary is {stationary.dtype} and moving is {moving.dtype}"
         )
     return (columns, moving.shape[2]), numerics
+
+
+def double_row_numerics(numerics: DotNumerics | None) -> DotNumerics:
+    """Return the numerics of double row, `TRAINIUM3_DOUBLE_ROW`'s for None; raise as `check_double_row`."""
+    numerics = numerics_of(numerics, TRAINIUM3_DOUBLE_ROW)
+    if numerics.terms != DOUBLE_ROW:
+        raise ValueError(f"numerics must have {DOUBLE_ROW} terms in double row, not {numerics.terms}")
+    return numerics
 
 
 def chain_pairs(numerics: DotNumerics, stationary: np.ndarray, moving: np.ndarray) -> np.ndarray:

@@ -258,14 +258,13 @@ def nc_matmul_sparse(
     from bitpath.golden.trainium3.matmul import nc_matmul_loop
 
     dense = y.reshape(rows * shape.ratio, -1)
-    result = nc_matmul_loop.chain_rows(numerics, dense, x, read_by(tags, shape), shape.kept)
+    result = nc_matmul_loop.chain_rows(numerics, dense, x, read_by(tags, shape).astype(np.uint16), shape.kept)
     return psum_write(np.ascontiguousarray(result.T), dst if accumulate else None, dtype, mode, random_bits)
 
 
 def read_by(tags: np.ndarray, shape: SparsePattern) -> np.ndarray:
-    """Return the dense index that each element of tags [..., P, M] reads, uint16."""
-    partitions = np.arange(tags.shape[-2], dtype=np.uint16)[:, np.newaxis]
-    return (partitions // shape.kept * shape.group + tags).astype(np.uint16)
+    """Return the dense index that the element of each tag [P, M] reads."""
+    return np.arange(len(tags))[:, np.newaxis] // shape.kept * shape.group + tags
 
 
 def _is_fp32(operand: np.ndarray) -> bool:
