@@ -36,6 +36,8 @@ def explain(
     TypeError, ValueError : as `matmul`; an output outside the result; a step that does not exist.
     """
     record, arguments = find_arguments(machine, format, numerics, options)
+    if record.explain is None:
+        raise ValueError(f"format must be one whose outputs have an explanation, not {record.name}'s {format!r}")
     sides = []
     for name, value, shape in (("a", a, (1, -1)), ("b", b, (-1, 1))):
         array = as_numpy(name, value)

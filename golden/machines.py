@@ -5,7 +5,7 @@ A format name belongs to one machine, so that it says alone which machine comput
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property, partial
 from typing import Any
@@ -20,8 +20,9 @@ from bitpath.golden.aie_ml_v2.matmul import explain as aie_ml_v2_explain
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS as AIE_ML_V2_FORMATS
 from bitpath.golden.aie_ml_v2.matmul.matmul import dequantize_rows, mode_of, quantize_rows
 from bitpath.golden.arrays.arguments import check_choice, check_instance
+from bitpath.golden.arrays.codec import DTYPES, decode_array, encode_array
 from bitpath.golden.explain.explanation import Explanation
-from bitpath.golden.formats.catalogue import MX_FORMATS
+from bitpath.golden.formats.catalogue import BF16, FP32, MX_FORMATS, TF32
 from bitpath.golden.formats.sources import Preset, Rate
 from bitpath.golden.tensix.convert import mx as tensix_mx
 from bitpath.golden.tensix.declarations import numerics as tensix_numerics
@@ -34,8 +35,12 @@ from bitpath.golden.tensix.matmul.host import FORMATS as TENSIX_FORMATS
 from bitpath.golden.tensix.matmul.matmul import MACS_PER_MVMUL
 from bitpath.golden.tensix.operands.arguments import numerics_or_default
 from bitpath.golden.trainium3.declarations import quad_mx
+from bitpath.golden.trainium3.declarations.tensor import PATTERNS, TRAINIUM3_DOUBLE_ROW
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.matmul import explain as trainium3_explain
 from bitpath.golden.trainium3.matmul.matmul import dequantize_columns, quantize_columns
+from bitpath.golden.trainium3.operands.cast import cast
+from bitpath.golden.trainium3.tensor.modes import DENSE, DOUBLE_ROW, MODES, SPARSE, pruned
 from bitpath.golden.trainium3.vector import rates as trainium3_rates
 
 
@@ -67,7 +72,7 @@ class Machine:
         "b" [..., K, N], with `matmul`'s arguments.
     macs_per_cycle : multiply-accumulates a cycle of a format, by its name, that nothing holds back.
     formats : format names, each with the arguments of `matmul` that it stands for.
-    explain : explains one output of `matmul`: (a, b, output, step, **arguments).
+    explain : explains one output of `matmul`: (a, b, output, step, **arguments); None of formats without an explanation.
     integers : names of the formats whose operands are integers; all others take float32.
     conversions : the conversion of each format of blocks or floats by its name; more than those of `matmul` on tensix.
     presets : numerics by name, the default one first.
@@ -80,7 +85,7 @@ class Machine:
     multiply: Callable[..., np.ndarray]
     numbers: Callable[..., np.ndarray]
     macs_per_cycle: Callable[[str], float]
-    explain: Callable[..., Explanation]
+    explain: Callable[..., Explanation] | None
     formats: Mapping[str, Mapping[str, Any]]
     integers: frozenset[str]
     conversions: Mapping[str, Conversion]
@@ -93,13 +98,6 @@ class Machine:
         named = {name for arguments in self.formats.values() for name in arguments}
         parameters = inspect.signature(self.matmul).parameters
         return tuple(each for each in parameters if each not in named | {"a", "b", "numerics", "progress"})
-
-
-def _later(matmul: Callable[..., np.ndarray]) -> dict[str, Callable[..., Any]]:
-    def multiply(a: np.ndarray, right: Any, *, progress: Any = None) -> np.ndarray:
-        return np.stack([matmul(x, y, progress=progress, **right[1]) for x, y in zip(a, right[0], strict=True)])
-
-    return {"prepare": lambda b, **arguments: (b, arguments), "multiply": multiply}
 
 
 def _of_rows(quantize: Callable[..., Any], dequantize: Callable[..., np.ndarray], x: np.ndarray) -> np.ndarray:
@@ -128,11 +126,13 @@ def _trainium3_numbers(
 def _tensix_numbers(
     side: str, x: np.ndarray, *, format: str, numerics: Any = None, chip: Any = None, **_: Any
 ) -> np.ndarray:
-    record = numerics_or_default(numerics, chip)
-    # Blocks of the right operand run along N.
-    return _of_rows(
-        *(partial(f, format=format, numerics=record) for f in (host.quantize_rows, host.dequantize_rows)), x
-    )
+    own: dict[str, Any] = {"format": format, "numerics": numerics_or_default(numerics, chip)}
+    # Blocks run along rows on both sides: of the right operand along N.
+    return _of_rows(partial(host.quantize_rows, **own), partial(host.dequantize_rows, **own), x)
+
+
+def _tensix_rate(name: str) -> float:
+    return MACS_PER_MVMUL / len(FIDELITY_PHASES[Fidelity[name.rpartition("_")[2].upper()]])
 
 
 def _aie_ml_v2_numbers(
@@ -169,7 +169,7 @@ TENSIX = Machine(
     prepare=tensix.prepare,
     multiply=tensix.multiply,
     numbers=_tensix_numbers,
-    macs_per_cycle=lambda name: MACS_PER_MVMUL / len(FIDELITY_PHASES[TENSIX.formats[name]["fidelity"]]),
+    macs_per_cycle=_tensix_rate,
     explain=tensix_explain.explain_output,
     formats={
         f"{element}_{fidelity.value.lower()}": {"format": element, "fidelity": fidelity}
@@ -195,7 +195,8 @@ TENSIX = Machine(
 AIE_ML_V2 = Machine(
     name="aie_ml_v2",
     matmul=aie_ml_v2.matmul,
-    **_later(aie_ml_v2.matmul),
+    prepare=aie_ml_v2.prepare,
+    multiply=aie_ml_v2.multiply,
     numbers=_aie_ml_v2_numbers,
     macs_per_cycle=lambda name: aie_ml_v2.macs_per_cycle(mode_of(name).name),
     explain=aie_ml_v2_explain.explain_output,
@@ -212,6 +213,51 @@ AIE_ML_V2 = Machine(
 MACHINES = {each.name: each for each in (TRAINIUM3, TENSIX, AIE_ML_V2)}
 
 
+def _mode_numbers(side: str, x: np.ndarray, *, mode: str, numerics: Any = None) -> np.ndarray:
+    if mode in SPARSE and side == "b":
+        return np.stack([pruned(each, mode) for each in x.reshape(-1, *x.shape[-2:])]).reshape(x.shape)
+    if mode == "tf32":
+        codes = np.ascontiguousarray(x).view(np.uint32)
+        return decode_array(TF32, encode_array(TF32, decode_array(FP32, codes))).astype(np.float32)
+    return cast(x, DTYPES[BF16] if mode in SPARSE else DENSE[mode]).astype(np.float32)
+
+
+def _mode_rate(mode: str) -> float:
+    elements = PATTERNS[SPARSE[mode]].ratio if mode in SPARSE else 2 if mode == DOUBLE_ROW else 1
+    return quad_mx.PARTITIONS * quad_mx.MAX_STATIONARY * elements / (4 if mode == "fp32" else 1)
+
+
+TENSOR_MODES = Machine(
+    name="trainium3",
+    matmul=trainium3.matmul_mode,
+    prepare=trainium3.prepare_mode,
+    multiply=trainium3.multiply_mode,
+    numbers=_mode_numbers,
+    macs_per_cycle=_mode_rate,
+    explain=None,
+    formats={name: {"mode": name} for name in MODES},
+    integers=frozenset(),
+    conversions={},
+    presets={each.name: each for each in (TRAINIUM3_MATMUL, TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_DOUBLE_ROW)},
+    rates=TRAINIUM3.rates,
+)
+"""TensorE's modes beside quad MX."""
+WHOLE_INT8 = replace(
+    TENSIX,
+    matmul=tensix.matmul_int8,
+    prepare=tensix.prepare_int8,
+    multiply=tensix.multiply_int8,
+    explain=None,
+    formats={"int8": {"descaled": False}, "int8_descaled": {"descaled": True}},
+    integers=frozenset(("int8", "int8_descaled")),
+    conversions={},
+    macs_per_cycle=lambda _: TENSIX.macs_per_cycle("int8_hifi4"),
+)
+"""Tensix' INT8 in all phases, whose sums are exact, and packed to INT8."""
+FURTHER = (TENSOR_MODES, WHOLE_INT8)
+"""Formats of the machines with functions of their own. A name that a machine of `MACHINES` has too is theirs with `machine` alone."""
+
+
 def find_conversion(machine: str | None, format_name: str) -> tuple[Machine, Conversion]:
     """Return the machine of that name, or for None the one whose format it is, and the format's conversion.
 
@@ -219,34 +265,38 @@ def find_conversion(machine: str | None, format_name: str) -> tuple[Machine, Con
     ------
     TypeError, ValueError : another machine; a format of integers; a format that the machine, or every machine, lacks.
     """
-    record = _find(machine, format_name, {name: each.conversions for name, each in MACHINES.items()})
+    record = _find(machine, format_name, [(each, each.conversions) for each in MACHINES.values()])
     return record, record.conversions[format_name]
 
 
 def find_machine(machine: str | None, format_name: str) -> Machine:
-    """Return the machine of that name, or for None the one whose format it is.
+    """Return the machine of that name, or for None the one whose format it is, with the functions of the format.
 
     Raises
     ------
     TypeError, ValueError : another machine; a format that the machine, or every machine, lacks.
     """
-    return _find(machine, format_name, {name: each.formats for name, each in MACHINES.items()})
+    return _find(machine, format_name, [(each, each.formats) for each in (*MACHINES.values(), *FURTHER)])
 
 
 NEAREST = 3
 """Formats of each machine that an error names."""
 
 
-def _find(machine: str | None, format_name: str, known: Mapping[str, Mapping[str, Any]]) -> Machine:
+def _find(machine: str | None, format_name: str, known: Sequence[tuple[Machine, Mapping[str, Any]]]) -> Machine:
     if machine is not None:
-        known = {machine: known[check_choice("machine", machine, MACHINES)]}
+        check_choice("machine", machine, MACHINES)
+        known = [(record, formats) for record, formats in known if record.name == machine]
     check_instance("format", format_name, str)
-    for name, formats in known.items():
+    for record, formats in known:
         if format_name in formats:
-            return MACHINES[name]
+            return record
 
     def distance(name: str) -> tuple[bool, float]:
         return format_name not in name, -SequenceMatcher(None, format_name, name).ratio()
 
-    nearest = [f"{name}'s {', '.join(sorted(formats, key=distance)[:NEAREST])}" for name, formats in known.items()]
+    names: dict[str, list[str]] = {}
+    for record, formats in known:
+        names.setdefault(record.name, []).extend(formats)
+    nearest = [f"{name}'s {', '.join(sorted(each, key=distance)[:NEAREST])}" for name, each in names.items()]
     raise ValueError(f"format must be a machine's, such as {'; '.join(nearest)}; not {format_name!r}")

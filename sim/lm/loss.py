@@ -144,7 +144,7 @@ class Study:
         whole = self.loss(plan)
         others = [whole, *(self.loss(plan, seed=seed) for seed in range(1, spread + 1))]
         figures = np.array([[each.perplexity, each.kl, each.top1] for each in others])
-        parts = {part: self.loss(plan, part=part).kl for part in self.parts}
+        parts: dict[str, float] = {part: self.loss(plan, part=part).kl for part in self.parts}
         text = None if prompt is None else self.answer(plan, prompt, answer)
         perplexity, kl, top1 = np.ptp(figures, axis=0).tolist()
         return Row(plan=str(plan), whole=whole, spread=(perplexity, kl, top1), parts=parts, answer=text)

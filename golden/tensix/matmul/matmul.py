@@ -12,7 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_product, check_shape, checked, integer
+from bitpath.golden.arrays.arguments import (
+    check_array,
+    check_choice,
+    check_matrix,
+    check_product,
+    check_shape,
+    checked,
+    integer,
+)
 from bitpath.golden.arrays.parallel import ROWS, Progress, streamed
 from bitpath.golden.tensix.convert.formats import INTEGERS
 from bitpath.golden.tensix.convert.pack import LARGEST_DESCALE_SHIFT, check_relu, pack
@@ -219,15 +227,10 @@ def matmul(
     TypeError, ValueError : as `matmul_program`.
     """
     _check_operands(a, b, format, dst32)
-    options = {
-        "format": format,
-        "fidelity": fidelity,
-        "dst32": dst32,
-        "quirk": quirk,
-        "numerics": numerics,
-        "chip": chip,
-    }
-    return multiply(a[np.newaxis], prepare(b[np.newaxis], **options), progress=progress)[0]
+    right = prepare(
+        b[np.newaxis], format=format, fidelity=fidelity, dst32=dst32, quirk=quirk, numerics=numerics, chip=chip
+    )
+    return multiply(a[np.newaxis], right, progress=progress)[0]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -237,13 +240,14 @@ class PreparedRight:
     Attributes
     ----------
     src_a : logical words, uint32 [B, K, N], K and N padded with zeros to multiples of 32 and 16.
-    columns : N before padding.
+    depth, columns : K and N before padding.
     format, dst32 : as `matmul` has them.
     phases : phases of the fidelity.
     numerics : of conversions and products.
     """
 
     src_a: np.ndarray
+    depth: int
     columns: int
     format: str
     phases: tuple[int, ...]
@@ -251,6 +255,7 @@ class PreparedRight:
     numerics: TensixNumerics
 
 
+@checked
 def prepare(
     b: np.ndarray,
     *,
@@ -261,11 +266,15 @@ def prepare(
     numerics: TensixNumerics | None = None,
     chip: Chip | str | None = None,
 ) -> PreparedRight:
-    """Convert right operands [B, K, N], checked as `matmul` checks its own; the other parameters are those of `matmul`."""
+    """Convert right operands [B, K, N] for any number of `multiply`; parameters and errors are those of `matmul`."""
+    check_choice("format", format, FORMATS)
+    check_dst32(FORMATS[format].style, dst32)
+    _check_stack("b", b, format)
     numerics = numerics_with(quirk, numerics, chip)
     return PreparedRight(
         src_a=source_words(b, (TILE, FACE), format, numerics),
-        columns=b.shape[-1],
+        depth=b.shape[1],
+        columns=b.shape[2],
         format=format,
         phases=phases(fidelity),
         dst32=dst32,
@@ -273,8 +282,9 @@ def prepare(
     )
 
 
+@checked
 def multiply(a: np.ndarray, right: PreparedRight, *, progress: Progress | None = None) -> np.ndarray:
-    """Multiply left operands [B, M, K], checked as `matmul` checks its own, by right ones.
+    """Multiply left operands [B, M, K] by prepared right ones, with the bits and the errors of `matmul`.
 
     `progress` is `run_program`'s; with more than `streamed.ROWS` rows it is told the rows done and all of them.
 
@@ -283,6 +293,8 @@ def multiply(a: np.ndarray, right: PreparedRight, *, progress: Progress | None =
     float32 [B, M, N], int32 for "int8".
     """
     fmt = FORMATS[right.format]
+    _check_stack("a", a, right.format)
+    check_shape("a", a, len(right.src_a), "M", right.depth, why=" for this right operand")
 
     def product(rows: slice, told: Progress | None) -> np.ndarray:
         words = source_words(a[:, rows], (1, TILE), right.format, right.numerics)
@@ -290,6 +302,96 @@ def multiply(a: np.ndarray, right: PreparedRight, *, progress: Progress | None =
         return dst_values(dst, fmt.style, right.dst32).swapaxes(0, 1)
 
     return np.ascontiguousarray(streamed(product, a.shape[1], ROWS, progress).swapaxes(0, 1))
+
+
+def _check_stack(name: str, stack: np.ndarray, fmt: str) -> None:
+    integers, no_nan = operand_rule(fmt)
+    check_matrix(name, stack, integers, no_nan=no_nan, dimensions=3)
+
+
+# INT8 in all phases: sums are exact, and the packer may bring them back to INT8.
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PreparedInt8:
+    """Right operands of INT8, and how their results are packed.
+
+    Attributes
+    ----------
+    right : what `prepare` gives of them in HiFi4.
+    descaled : True for results in INT8.
+    descale_shift : the packer's shift of these; None is the least one that keeps the largest result of each call.
+    """
+
+    right: PreparedRight
+    descaled: bool
+    descale_shift: int | None
+
+
+@checked
+def prepare_int8(
+    b: np.ndarray,
+    *,
+    descaled: bool = False,
+    descale_shift: int | None = None,
+    numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
+) -> PreparedInt8:
+    """Convert right operands [B, K, N] for any number of `multiply_int8`; parameters and errors are those of `matmul_int8`."""
+    if descale_shift is not None:
+        if not descaled:
+            raise ValueError(f"descale_shift must be None without descaled, not {descale_shift}")
+        integer("descale_shift", descale_shift, range(LARGEST_DESCALE_SHIFT + 1))
+    right = prepare(b, format="int8", fidelity=Fidelity.HIFI4, numerics=numerics, chip=chip)
+    return PreparedInt8(right=right, descaled=descaled, descale_shift=descale_shift)
+
+
+@checked
+def multiply_int8(a: np.ndarray, right: PreparedInt8, *, progress: Progress | None = None) -> np.ndarray:
+    """Multiply left operands [B, M, K] by prepared right ones, with the bits and the errors of `matmul_int8`."""
+    sums = multiply(a, right.right, progress=progress)
+    if not right.descaled:
+        return sums
+    shift = right.descale_shift
+    if shift is None:
+        shift = max(int(np.abs(sums).max()).bit_length() - LARGEST_INT8.bit_length(), 0)
+    packing = Packing(result=Format.INT8, descale_shift=shift)
+    flat = np.pad(sums.reshape(-1), (0, -sums.size % BLOCK)).astype(np.int64)
+    words = (np.abs(flat) | np.where(flat < 0, 1 << 31, 0)).astype(np.uint32)
+    codes = pack_datums(packing, words, None, dst32=True, numerics=right.right.numerics).astype(np.uint32)
+    return dst_values(_int8_words(codes), Style.INT8, True)[: sums.size].reshape(sums.shape)
+
+
+@checked
+def matmul_int8(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    descaled: bool = False,
+    descale_shift: int | None = None,
+    numerics: TensixNumerics | None = None,
+    chip: Chip | str | None = None,
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """Multiply integers [M, K] @ [K, N] of -127 to 127 in all phases; returns int32 [M, N].
+
+    Parameters
+    ----------
+    descaled : True to pack the sums to INT8, of -127 to 127, with `descale_shift`.
+    descale_shift : places by which the packer shifts the sums down, 0 to 31; None is the least one that keeps the largest sum.
+    a, b, numerics, chip, progress : as `matmul`.
+
+    Raises
+    ------
+    TypeError, ValueError : as `matmul`; a shift without `descaled`.
+    """
+    right = prepare_int8(b[np.newaxis], descaled=descaled, descale_shift=descale_shift, numerics=numerics, chip=chip)
+    return multiply_int8(a[np.newaxis], right, progress=progress)[0]
+
+
+def _int8_words(codes: np.ndarray) -> np.ndarray:
+    """Return Dst words of INT8 datums, uint32 of sign and magnitude."""
+    return codes & LARGEST_INT8 | (codes & SIGN8) << 24
 
 
 def _dst_words(
@@ -487,7 +589,7 @@ def packed_matrix(program: Program, codes: np.ndarray) -> np.ndarray:
     _check_tiles(program, "codes", codes)
     words: np.ndarray = codes.astype(np.uint32)
     if result is Format.INT8:
-        words = words & LARGEST_INT8 | (words & SIGN8) << 24
+        words = _int8_words(words)
     style = Style.INT8 if result in INTEGERS else Style.FP16 if result is Format.FP16 else Style.BF16
     return unpadded(program, dst_values(words, style, result is Format.FP32))
 

@@ -10,7 +10,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from bitpath.golden import tensix
+from bitpath.golden import tensix, trainium3
 from bitpath.golden.aie_ml_v2.declarations.codes import RoundingCode
 from bitpath.golden.arrays.arguments import operand
 from bitpath.golden.comparison import compare
@@ -18,10 +18,12 @@ from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.explain_output import explain
 from bitpath.golden.formats.dot import MX_DOT_PRODUCT
 from bitpath.golden.formats.records import to_dict
-from bitpath.golden.machines import MACHINES, find_machine
-from bitpath.golden.matmul import matmul, prepare
+from bitpath.golden.machines import AIE_ML_V2, FURTHER, MACHINES, find_machine
+from bitpath.golden.matmul import find_arguments, matmul, prepare
+from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE_FIXED
 from bitpath.golden.trainium3.declarations.quad_mx import TRAINIUM3_QUAD_MX_ALIGNED
+from bitpath.golden.trainium3.tensor.modes import MODES
 
 # `explain` for all machines: its result is the matmul's, and text, HTML and JSON show the same steps.
 
@@ -392,3 +394,52 @@ def test_matmul_refuses(arguments, error, text):
     a, b, options = arguments
     with pytest.raises(error, match=text):
         matmul(a, b, **options)
+
+
+# Formats with functions of their own, and the numbers that conversions leave.
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_tensor_modes_are_formats_of_trainium3(mode, rng):
+    a, b = operands("mx9", rng, 2)
+    product = matmul(a, b, format=mode, machine="trainium3")
+    for own, x, y in zip(product, a, b, strict=True):
+        assert same(own, trainium3.run_mode_program(trainium3.mode_program(x, y, mode))[: len(x), : y.shape[1]])
+    assert find_machine(None, mode).name == ("aie_ml_v2" if mode in AIE_ML_V2.formats else "trainium3")
+
+
+def test_whole_int8_is_exact_and_descaled_as_the_packer_does(rng):
+    a, b = rng.integers(-127, 128, (2, 33, 70)), rng.integers(-127, 128, (2, 70, 18))
+    exact = a @ b
+    assert np.array_equal(matmul(a, b, format="int8", machine="tensix"), exact)
+    packing = tensix.Packing(result=Format.INT8, descale_shift=11)
+    program = tensix.matmul_program(a[1], b[1], format="int8", packing=packing)
+    packed = tensix.packed_matrix(program, tensix.packed_tiles(program, tensix.run_program(program)))
+    assert np.array_equal(matmul(a, b, format="int8_descaled", descale_shift=11)[1], packed)
+    shift = int(np.abs(exact).max()).bit_length() - 7
+    least = matmul(a, b, format="int8_descaled")
+    assert np.array_equal(least, matmul(a, b, format="int8_descaled", descale_shift=shift))
+    with pytest.raises(ValueError, match="descale_shift must be None without descaled, not 3"):
+        matmul(a, b, format="int8", machine="tensix", descale_shift=3)
+    with pytest.raises(ValueError, match="format must be one whose outputs have an explanation, not tensix's 'int8'"):
+        explain(a[0], b[0], format="int8", machine="tensix")
+
+
+@pytest.mark.parametrize(
+    ("machine", "name"),
+    [
+        (each.name, name)
+        for each in (*MACHINES.values(), *FURTHER)
+        for name in each.formats
+        if name not in each.integers
+    ],
+)
+def test_numbers_are_those_that_the_product_takes(machine, name, rng):
+    """A product of the numbers has the bits of the operands' product; most conversions leave their own numbers as they are."""
+    a, b = operands(name, rng, 2)
+    record, arguments = find_arguments(machine, name, None, {})
+    x, y = record.numbers("a", a, **arguments), record.numbers("b", b, **arguments)
+    assert (x.shape, y.shape) == (a.shape, b.shape)
+    if not name.startswith(("sparse", "mx4", "mxfp")):
+        assert same(record.numbers("a", x, **arguments), x)
+    assert same(matmul(x, y, format=name, machine=machine), matmul(a, b, format=name, machine=machine))
