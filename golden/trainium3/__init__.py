@@ -9,6 +9,13 @@ from bitpath.golden.trainium3.core.core import Core, CoreReport
 from bitpath.golden.trainium3.core.layer import LayerResult, run_layer
 from bitpath.golden.trainium3.core.program import Compute, Operand, Transfer
 from bitpath.golden.trainium3.core.rmsnorm import rmsnorm, rmsnorm_quant, rmsnorm_quant_reference, unpack_rows
+from bitpath.golden.trainium3.core.w8a8 import (
+    PreparedW8A8,
+    linear_w8a8,
+    multiply_w8a8,
+    prepare_w8a8,
+    quantize_channels,
+)
 from bitpath.golden.trainium3.dma.compute import (
     dma_compute,
     dma_gather,
@@ -145,6 +152,7 @@ __all__ = [
     "Operand",
     "PreparedMode",
     "PreparedRight",
+    "PreparedW8A8",
     "Program",
     "Psum",
     "QueueConfig",
@@ -192,6 +200,7 @@ __all__ = [
     "issue",
     "latency_rows",
     "latency_table",
+    "linear_w8a8",
     "load_cycles",
     "local_gather",
     "matmul",
@@ -202,6 +211,7 @@ __all__ = [
     "mode_program",
     "multiply",
     "multiply_mode",
+    "multiply_w8a8",
     "nc_find_index8",
     "nc_match_replace8",
     "nc_matmul",
@@ -218,7 +228,9 @@ __all__ = [
     "plan_tiles",
     "prepare",
     "prepare_mode",
+    "prepare_w8a8",
     "psum_random_bits",
+    "quantize_channels",
     "quantize_mx",
     "quantize_offline",
     "quantize_tile",

@@ -3,7 +3,8 @@
 Trainium2's matmul stands beside Trainium3's, as a hypothesis.
 
 Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02 (here SPEC), and the kernel that it
-describes (nki-library, ``rmsnorm_quant.py`` with its constants and test, 2026-04; here RQ); "Trainium3 Architecture Guide
+describes (nki-library, ``rmsnorm_quant.py`` with its constants and test, 2026-04; here RQ); nki-library's quantised MLP,
+``mlp_cte_projection.py`` and ``mlp_cte_constants.py`` of 2026 (here MLP); "Trainium3 Architecture Guide
 for NKI", 2025-12-01 (here ARCH3); ``nki.isa`` reference pages, NKI 0.3 to 0.5 (here ISA); "What trn1 and trn2 tell us
 about the Ozaki frontier", trnsci.dev (here OZAKI).
 """
@@ -390,6 +391,18 @@ CHOICES = choices(
         ),
         "Row quantisation of a row with NaN, or of a normalised one with infinity, gives NaN in all elements and the scale": chosen(
             "what the declared operations give"
+        ),
+        "W8A8 dequantises on VectorE, times the channel's scale, then on ScalarE, times the row's scale onto a bias of 0": documented(
+            "MLP: tensor_tensor, then activation, where quantisation is by rows"
+        ),
+        "Both instructions of W8A8's dequantisation write BF16 tiles unless FP32 is asked for": documented(
+            "MLP: the compute dtype is BF16 where the input is quantised"
+        ),
+        "W8A8's product takes one FP8 element in a PE; with double row also the rest of K below 256, padded to 64": chosen(
+            "MLP takes double row for whole 256 elements of K, and single rows for a rest of 128"
+        ),
+        "W8A8's weights have a scale for each channel, max(FP32(absmax / largest), 1e-6); a code is FP32(w / scale), cast to FP8": chosen(
+            "MLP takes converted weights with a scale for each output channel, and does not say how the host makes them"
         ),
         "XORWOW's six words are x, y, z, w, v, d; element j of a request comes from state j mod 4, on GpSimd from its one": chosen(
             "ARCH3 gives four states of six words per lane, one on GpSimd, and no order"

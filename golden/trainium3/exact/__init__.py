@@ -61,6 +61,7 @@ from bitpath.golden.trainium3.exact.vector import (
     select_row,
     softmax,
 )
+from bitpath.golden.trainium3.exact.w8a8 import dequantize_sum, quantize_channel
 
 __all__ = [
     "activate2",
@@ -73,6 +74,7 @@ __all__ = [
     "column_bits",
     "copy_row_predicated",
     "cumulate_row",
+    "dequantize_sum",
     "dma_compute",
     "dma_copy",
     "dma_gather",
@@ -99,6 +101,7 @@ __all__ = [
     "power",
     "psum_write",
     "quantize_block",
+    "quantize_channel",
     "quantize_row",
     "quantize_row_static",
     "read_add_write",

@@ -72,11 +72,17 @@ def check_double_row(
     return (columns, moving.shape[2]), numerics
 
 
-def double_row_numerics(numerics: DotNumerics | None) -> DotNumerics:
-    """Return the numerics of double row, `TRAINIUM3_DOUBLE_ROW`'s for None; raise as `check_double_row`."""
+def double_row_numerics(numerics: DotNumerics | None, fmt: FloatFormat | None = None) -> DotNumerics:
+    """Return the numerics of double row, `TRAINIUM3_DOUBLE_ROW`'s for None; raise as `check_double_row`.
+
+    With a format, raise ValueError for numerics that do not have it.
+    """
     numerics = numerics_of(numerics, TRAINIUM3_DOUBLE_ROW)
     if numerics.terms != DOUBLE_ROW:
         raise ValueError(f"numerics must have {DOUBLE_ROW} terms in double row, not {numerics.terms}")
+    if fmt is not None and fmt not in numerics.element_formats:
+        known = ", ".join(each.name for each in numerics.element_formats)
+        raise ValueError(f"numerics must have {fmt.name} in double row, not {known}")
     return numerics
 
 

@@ -20,7 +20,7 @@ from bitpath.golden.arrays.arguments import (
 )
 from bitpath.golden.arrays.codec import DTYPES, codes_of, format_of
 from bitpath.golden.arrays.parallel import ROWS, Progress, in_row_blocks
-from bitpath.golden.formats.catalogue import BF16
+from bitpath.golden.formats.catalogue import BF16, FloatFormat
 from bitpath.golden.formats.dot import DotNumerics
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT, X4
 from bitpath.golden.trainium3.declarations.tensor import DOUBLE_ROW as PAIR
@@ -123,47 +123,45 @@ def multiply_mode(a: np.ndarray, right: PreparedMode, *, progress: Progress | No
     check_shape("a", a, batch, "M", depth, why=" for this right operand")
     result = np.empty((batch, a.shape[1], columns), np.float32)
 
+    fmt = BF16 if right.mode in SPARSE else format_of(DENSE[right.mode])
+    pattern = PATTERNS[SPARSE[right.mode]] if right.mode in SPARSE else None
+
     def work(rows: slice, told: Progress | None) -> None:
         left = _pack(a[:, rows], right.mode, right.numerics, WIDTH)
-        add_rows(left, right, result, rows, told)
+        add_products(left, right.packed, fmt, right.numerics, result, rows, pattern=pattern, progress=told)
 
     in_row_blocks(work, a.shape[1], ROWS, progress)
     return result
 
 
-def add_rows(
+def add_products(
     left: tuple[np.ndarray, ...],
-    right: PreparedMode,
+    right: tuple[np.ndarray, ...],
+    fmt: FloatFormat,
+    numerics: MatmulNumerics | DotNumerics,
     result: np.ndarray,
     rows: slice,
-    progress: Progress | None,
+    *,
+    pattern: SparsePattern | None = None,
+    progress: Progress | None = None,
 ) -> None:
-    """Write rows of the products [B, M, N] of packed left operands and prepared right ones."""
+    """Write rows of the products [B, M, N] of packed operands of a format; in double row if the numerics are its."""
     # The compiler is loaded with the first call.
     from bitpath.golden.trainium3.matmul import array_loop, nc_matmul_loop
 
-    if isinstance(right.numerics, DotNumerics):
-        formats = format_of(DENSE[right.mode]), format_of(DENSE[right.mode])
-        array_loop.multiply(
-            right.numerics, formats, left, right.packed, result, tile=PARTITIONS, rows=rows, progress=progress
-        )
+    where: dict[str, Any] = {"tile": PARTITIONS, "rows": rows, "progress": progress}
+    if isinstance(numerics, DotNumerics):
+        array_loop.multiply(numerics, (fmt, fmt), left, right, result, **where)
         return
-    y, places = right.packed[:3], right.packed[3] if right.mode in SPARSE else None
-    kept = PATTERNS[SPARSE[right.mode]].kept if right.mode in SPARSE else 1
-    nc_matmul_loop.multiply(
-        right.numerics, left, y, places, result, tile=PARTITIONS, kept=kept, rows=rows, progress=progress
-    )
+    places, kept = (None, 1) if pattern is None else (right[3], pattern.kept)
+    nc_matmul_loop.multiply(numerics, left, right[:3], places, result, kept=kept, **where)
 
 
 def _numerics(mode: str, numerics: Any) -> MatmulNumerics | DotNumerics:
     """Return the numerics of a mode; raise TypeError for those of another unit, ValueError for those without its format."""
     fmt = BF16 if mode in SPARSE else format_of(DENSE[mode])
     if mode == DOUBLE_ROW:
-        pair = double_row_numerics(numerics)
-        if fmt not in pair.element_formats:
-            known = ", ".join(each.name for each in pair.element_formats)
-            raise ValueError(f"numerics must have {fmt.name} in double row, not {known}")
-        return pair
+        return double_row_numerics(numerics, fmt)
     single = numerics_of(numerics, TRAINIUM3_MATMUL)
     check_formats(single, fmt, fmt, *(f"{name} is {fmt.name}" for name in ("stationary", "moving")))
     return single
