@@ -16,6 +16,7 @@ from bitpath.golden.tensix.matmul.host import tile_image
 from bitpath.golden.tensix.matmul.matmul import (
     MvmulInstruction,
     Packing,
+    PreparedRight,
     Program,
     matmul,
     matmul_int8,
@@ -51,6 +52,7 @@ __all__ = [
     "MatmulPlan",
     "MvmulInstruction",
     "Packing",
+    "PreparedRight",
     "Prng",
     "Program",
     "RiscvFormat",

@@ -1,9 +1,17 @@
 """Matrices of any size on MVMUL: 32x32 tiles of four 16x16 faces, in the order of the vendor's kernel library.
 
 `matmul_program` makes the operands' tiles as L1 holds them, and the list of instructions of a tile product. The golden model
-(`run_program`) and the RTL read the same tiles, so a difference between the two is never one of tiling or conversion. Golden
-executes the list; the RTL engine's tile sequencer generates its MVMULs itself, from the number of phases, and its results
-show that it issues them in this order.
+(`run_program`) and the RTL read the same tiles, so a difference between the two is never one of tiling or conversion. Both
+generate the MVMULs themselves, from the phases: golden's kernel, and the RTL engine's tile sequencer, whose results show that
+it issues them in this order.
+
+`prepare` and `multiply` give the bits of that list without making tiles. `prepare` converts right operands once, and keeps 4
+bytes an element of the padded matrix; `multiply` takes all of a batch in one call of the kernel, which computes no row of
+padding. The bits are those of the list because
+
+- a datum depends on its own block of 16 alone, which runs along a row in the matrix as in a tile's face;
+- an element of the result is that of its own row and column, and has its MVMULs in the order of the list: tiles of K, phases,
+  halves of the tile.
 
 Ref: tt-llk, llk_math_matmul.h; tt-isa-documentation 3930471, MVMUL.
 """
@@ -21,7 +29,7 @@ from bitpath.golden.arrays.arguments import (
     checked,
     integer,
 )
-from bitpath.golden.arrays.parallel import ROWS, Progress, streamed
+from bitpath.golden.arrays.parallel import ROWS, Progress, in_row_blocks
 from bitpath.golden.tensix.convert.formats import INTEGERS
 from bitpath.golden.tensix.convert.pack import LARGEST_DESCALE_SHIFT, check_relu, pack
 from bitpath.golden.tensix.declarations.formats import (
@@ -220,38 +228,35 @@ def matmul(
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int32 for "int8".
 
     Parameters are those of `matmul_program`; `quirk` is `mvmul`'s and `progress` `run_program`'s; with more
-    than `streamed.ROWS` rows it is told the rows done and all of them.
+    than `parallel.ROWS` rows it is told the rows done and all of them.
 
     Raises
     ------
     TypeError, ValueError : as `matmul_program`.
     """
     _check_operands(a, b, format, dst32)
-    right = prepare(
-        b[np.newaxis], format=format, fidelity=fidelity, dst32=dst32, quirk=quirk, numerics=numerics, chip=chip
-    )
-    return multiply(a[np.newaxis], right, progress=progress)[0]
+    right = _prepared(b[np.newaxis], format, fidelity, dst32, numerics_with(quirk, numerics, chip))
+    return _multiplied(a[np.newaxis], right, progress)[0]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PreparedRight:
-    """Right operands as the Matrix unit reads them, and how they are multiplied.
+    """Right operands that `prepare` has converted.
 
     Attributes
     ----------
+    shape : B, K and N.
     src_a : logical words, uint32 [B, K, N], K and N padded with zeros to multiples of 32 and 16.
-    depth, columns : K and N before padding.
     format, dst32 : as `matmul` has them.
     phases : phases of the fidelity.
-    numerics : of conversions and products.
+    numerics : those of conversions and products.
     """
 
+    shape: tuple[int, int, int]
     src_a: np.ndarray
-    depth: int
-    columns: int
     format: str
-    phases: tuple[int, ...]
     dst32: bool
+    phases: tuple[int, ...]
     numerics: TensixNumerics
 
 
@@ -266,47 +271,83 @@ def prepare(
     numerics: TensixNumerics | None = None,
     chip: Chip | str | None = None,
 ) -> PreparedRight:
-    """Convert right operands [B, K, N] for any number of `multiply`; parameters and errors are those of `matmul`."""
-    check_choice("format", format, FORMATS)
-    check_dst32(FORMATS[format].style, dst32)
+    """Convert right operands for any number of `multiply`.
+
+    Parameters
+    ----------
+    b : float32 [B, K, N], or integers for "int8": B operands that do not see each other.
+    format, fidelity, dst32, quirk, numerics, chip : as `matmul`.
+
+    Raises
+    ------
+    TypeError, ValueError : as `matmul`.
+    """
+    _check_format(format, dst32)
     _check_stack("b", b, format)
-    numerics = numerics_with(quirk, numerics, chip)
-    return PreparedRight(
-        src_a=source_words(b, (TILE, FACE), format, numerics),
-        depth=b.shape[1],
-        columns=b.shape[2],
-        format=format,
-        phases=phases(fidelity),
-        dst32=dst32,
-        numerics=numerics,
-    )
+    return _prepared(b, format, fidelity, dst32, numerics_with(quirk, numerics, chip))
 
 
 @checked
 def multiply(a: np.ndarray, right: PreparedRight, *, progress: Progress | None = None) -> np.ndarray:
-    """Multiply left operands [B, M, K] by prepared right ones, with the bits and the errors of `matmul`.
+    """Multiply left operands [B, M, K] with prepared ones; returns [B, M, N] with the bits of `matmul`.
 
-    `progress` is `run_program`'s; with more than `streamed.ROWS` rows it is told the rows done and all of them.
+    `progress` is as `matmul`'s.
 
-    Returns
-    -------
-    float32 [B, M, N], int32 for "int8".
+    Raises
+    ------
+    TypeError, ValueError : another dtype or shape; NaN; integers out of range.
     """
-    fmt = FORMATS[right.format]
     _check_stack("a", a, right.format)
-    check_shape("a", a, len(right.src_a), "M", right.depth, why=" for this right operand")
-
-    def product(rows: slice, told: Progress | None) -> np.ndarray:
-        words = source_words(a[:, rows], (1, TILE), right.format, right.numerics)
-        dst = _dst_words(words, right.src_a, right.columns, fmt, right.dst32, right.phases, right.numerics, told)
-        return dst_values(dst, fmt.style, right.dst32).swapaxes(0, 1)
-
-    return np.ascontiguousarray(streamed(product, a.shape[1], ROWS, progress).swapaxes(0, 1))
+    batch, depth, _ = right.shape
+    check_shape("a", a, batch, "M", depth, why=" for this right operand")
+    return _multiplied(a, right, progress)
 
 
 def _check_stack(name: str, stack: np.ndarray, fmt: str) -> None:
     integers, no_nan = operand_rule(fmt)
     check_matrix(name, stack, integers, no_nan=no_nan, dimensions=3)
+
+
+def _prepared(
+    b: np.ndarray, fmt: str, fidelity: str | Fidelity, dst32: bool, numerics: TensixNumerics
+) -> PreparedRight:
+    return PreparedRight(
+        shape=b.shape,
+        src_a=source_words(b, (TILE, FACE), fmt, numerics),
+        format=fmt,
+        dst32=dst32,
+        phases=phases(fidelity),
+        numerics=numerics,
+    )
+
+
+def _multiplied(a: np.ndarray, right: PreparedRight, progress: Progress | None) -> np.ndarray:
+    fmt, columns = FORMATS[right.format], right.shape[2]
+    result = np.empty((*a.shape[:2], columns), np.int32 if fmt.style is Style.INT8 else np.float32)
+
+    def work(rows: slice, told: Progress | None) -> None:
+        src_b = source_words(a[:, rows], (1, TILE), right.format, right.numerics)
+        dst = _dst_words(src_b, right.src_a, columns, fmt, right.dst32, right.phases, right.numerics, told)
+        result[:, rows] = dst_values(dst, fmt.style, right.dst32)
+
+    in_row_blocks(work, a.shape[1], ROWS, progress)
+    return result
+
+
+def _dst_words(
+    src_b: np.ndarray,
+    src_a: np.ndarray,
+    columns: int,
+    fmt: MatmulFormat,
+    dst32: bool,
+    phases: tuple[int, ...],
+    numerics: TensixNumerics,
+    progress: Progress | None,
+) -> np.ndarray:
+    # The compiler is loaded with the first call.
+    from bitpath.golden.tensix.matmul import product_loop
+
+    return product_loop.multiply(numerics, src_b, src_a, columns, fmt.style, fmt.register, dst32, phases, progress)
 
 
 # INT8 in all phases: sums are exact, and the packer may bring them back to INT8.
@@ -394,22 +435,6 @@ def _int8_words(codes: np.ndarray) -> np.ndarray:
     return codes & LARGEST_INT8 | (codes & SIGN8) << 24
 
 
-def _dst_words(
-    src_b: np.ndarray,
-    src_a: np.ndarray,
-    columns: int,
-    fmt: MatmulFormat,
-    dst32: bool,
-    phases: tuple[int, ...],
-    numerics: TensixNumerics,
-    progress: Progress | None,
-) -> np.ndarray:
-    # The compiler is loaded with the first call.
-    from bitpath.golden.tensix.matmul import product_loop
-
-    return product_loop.multiply(numerics, src_b, src_a, columns, fmt.style, fmt.register, dst32, phases, progress)
-
-
 @checked
 def matmul_program(
     a: np.ndarray,
@@ -463,9 +488,13 @@ def matmul_program(
     )
 
 
-def _check_operands(a: np.ndarray, b: np.ndarray, fmt: str, dst32: bool) -> None:
+def _check_format(fmt: str, dst32: bool) -> None:
     check_choice("format", fmt, FORMATS)
     check_dst32(FORMATS[fmt].style, dst32)
+
+
+def _check_operands(a: np.ndarray, b: np.ndarray, fmt: str, dst32: bool) -> None:
+    _check_format(fmt, dst32)
     integers, no_nan = operand_rule(fmt)
     check_product(a, b, (integers, integers), (no_nan, no_nan))
 

@@ -1,9 +1,9 @@
 """Tensix's matrix products, compiled: all MVMULs of rows by columns, by tiles of K, phases and halves of a tile.
 
-A step adds 16 products to a row of Dst words. It is one of two kinds, which give the same bits:
+A step adds 16 products to a row of Dst words. Steps are of two kinds, which give the same bits:
 
-- *General*: `mvmul_loop` on float64 lanes, for all numerics.
-- *Plain*: 32-bit lanes, for numerics with the fields of `plain_fields` and tiles of operands with near exponents.
+- *Plain*: 32-bit lanes, for numerics that `plain_fields` takes and tiles of operands with near exponents.
+- *General*: `mvmul_loop` on float64 lanes, for all others: whole rows of a block of the result.
 
 A product's exponent is the sum of its operands' and of a phase's offset, a zero's apart. So a row's groups have one maximum
 exponent m for all phases, before the offset. A group counts where m + offset is above 0.
@@ -35,7 +35,9 @@ A 16-bit Dst rounds the addends once more, to 10 fraction bits. Their total has 
 rounded to Dst's fraction.
 """
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -120,21 +122,17 @@ def plain_fields(numerics: TensixNumerics, fields: tuple[int, int]) -> Plain | N
         or not (is_dst32 or numerics.pre_round)
     ):
         return None
-    return Plain(
-        *map(
-            np.int32,
-            (
-                0 if numerics.zero_terms_keep_bias else 2 * ABSENT,
-                -(1 << FRACTION + 4) if is_dst32 and numerics.minus_one_quirk else -1,
-                not is_dst32,
-                1 << dropped >> 1,
-                -1 << dropped,
-                last if exponent_bits == 8 else last + 1,
-                last,
-                HIDDEN if exponent_bits == 8 else (1 << fraction_bits + 1) - 1 << dropped,
-            ),
-        )
+    numbers = (
+        0 if numerics.zero_terms_keep_bias else 2 * ABSENT,
+        -(1 << FRACTION + 4) if is_dst32 and numerics.minus_one_quirk else -1,
+        not is_dst32,
+        1 << dropped >> 1,
+        -1 << dropped,
+        last if exponent_bits == 8 else last + 1,
+        last,
+        HIDDEN if exponent_bits == 8 else (1 << fraction_bits + 1) - 1 << dropped,
     )
+    return Plain._make(np.int32(each) for each in numbers)
 
 
 def multiply(
@@ -159,34 +157,51 @@ def multiply(
     """
     result = np.empty((*src_b.shape[:2], columns), np.uint32)
     operands = result, owned(src_b), owned(src_a)
-    arguments: tuple[Any, ...]
-    if style is Style.INT8:
-        masks = [(integer_mask_b(phase), integer_mask_a(phase)) for phase in phases]
-        run = _multiply_integers
-        arguments = np.array(masks, np.int32), *map(np.int32, integer_flushes(numerics))
-    else:
-        fields, run = dst_fields(style, dst32), _multiply
-        # Phases 0 and 3 have different halves of both significands.
-        readings, halves = (
-            [source_fields(numerics, style, dst32, phase, (fmt, fmt)) for phase in each] for each in (phases, (0, 3))
-        )
-        arguments = (
-            np.array(phases, np.int32),
-            np.array(readings, np.int32),
-            *map(signed, halves),
-            general_fields(numerics, fields),
-            plain_fields(numerics, fields),
-            *map(np.int32, fields),
-        )
-
-    def work(part: slice) -> None:
-        run(*operands, part.start, part.stop, *arguments)
-
+    run = partial(_run_integers if style is Style.INT8 else _run, numerics, operands, style, fmt, dst32, phases)
     batch, rows, depth = src_b.shape
     units = batch * -(-rows // ROWS) * -(-columns // COLUMNS)
     products = min(rows, ROWS) * min(columns, COLUMNS) * depth * len(phases)
-    in_parallel(work, _parts(units, max(products, 1)), progress)
+    in_parallel(run(), _parts(units, max(products, 1)), progress)
     return result
+
+
+Operands = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""The result and both sources."""
+
+
+def _run(
+    numerics: TensixNumerics, operands: Operands, style: Style, fmt: Format, dst32: bool, phases: tuple[int, ...]
+) -> Callable[[slice], None]:
+    """Return the work on some blocks of the result."""
+    fields = dst_fields(style, dst32)
+    # Phases 0 and 3 have different halves of both significands.
+    readings, halves = (
+        [source_fields(numerics, style, dst32, phase, (fmt, fmt)) for phase in each] for each in (phases, (0, 3))
+    )
+    table, general, plain = (
+        np.array(readings, np.int32),
+        general_fields(numerics, fields),
+        plain_fields(numerics, fields),
+    )
+    arguments = np.array(phases, np.int32), table, *map(signed, halves), plain, *map(np.int32, fields)
+
+    def work(part: slice) -> None:
+        # Rows that need general steps.
+        rows = np.full((part.stop - part.start, ROWS), plain is None)
+        if plain is not None:
+            _multiply_plain(*operands, part.start, rows, *arguments)
+        if rows.any():
+            _multiply_general(*operands, part.start, rows, table, general)
+
+    return work
+
+
+def _run_integers(
+    numerics: TensixNumerics, operands: Operands, style: Style, fmt: Format, dst32: bool, phases: tuple[int, ...]
+) -> Callable[[slice], None]:
+    masks = np.array([(integer_mask_b(phase), integer_mask_a(phase)) for phase in phases], np.int32)
+    flushes = [np.int32(each) for each in integer_flushes(numerics)]
+    return lambda part: _multiply_integers(*operands, part.start, part.stop, masks, *flushes)
 
 
 def _parts(units: int, products: int) -> list[slice]:
@@ -196,49 +211,69 @@ def _parts(units: int, products: int) -> list[slice]:
 
 
 @kernel(fused=True)
-def _multiply(
-    result, src_b, src_a, first, last, phases, readings, low, high, general, plain, exponent_bits, fraction_bits
+def _multiply_plain(
+    result, src_b, src_a, first, general, phases, readings, low, high, plain, exponent_bits, fraction_bits
 ):
-    most = min(ROWS, result.shape[1])
     a, a_exponents = np.empty((2, TILE, COLUMNS), np.float32), np.empty((TILE, COLUMNS), np.int16)
     b, b_exponents = np.empty((2, TILE), np.float32), np.empty(TILE, np.int16)
-    maxima, others = np.empty((OCTETS, COLUMNS), np.int16), np.empty(most, np.int64)
-    dst, exponents = np.empty((most, COLUMNS), np.int32), np.empty((most, COLUMNS), np.int32)
-    space = workspace(min(BLOCK_ROWS, most), general.group)
-    for unit in range(first, last):
-        batch, top, left = _place(result, unit)
+    maxima = np.empty((OCTETS, COLUMNS), np.int16)
+    dst, exponents = np.empty((ROWS, COLUMNS), np.int32), np.empty((ROWS, COLUMNS), np.int32)
+    for unit in range(general.shape[0]):
+        batch, top, left = _place(result, first + unit)
         rows, columns = min(ROWS, result.shape[1] - top), min(COLUMNS, src_a.shape[2] - left)
-        own_b, own_a = src_b[batch, top : top + rows], src_a[batch]
-        dst[:], exponents[:] = np.int32(0), np.int32(0)
+        dst[:rows], exponents[:rows] = np.int32(0), np.int32(0)
         # Lanes beyond the columns compute zeros.
         a[:], a_exponents[:] = np.float32(0), np.int16(ABSENT)
         for k in range(0, src_a.shape[1], TILE):
-            count = 0
-            if plain is None:
-                for row in range(rows):
-                    others[row] = row
-                count = rows
-            else:
-                a_span, a_reference = _read_tile(own_a, k, left, columns, low, high, a, a_exponents)
-                for row in range(rows):
-                    span, reference = _read_row(own_b[row, k : k + TILE], low, high, b, b_exponents)
-                    if (a_span <= A_SPAN) & (a_span + span <= SPAN):
-                        _highest(a_exponents, b_exponents, plain.group_of_zeros, maxima)
-                        reference = np.int32(a_reference + reference)
-                        for i in range(phases.shape[0]):
-                            own, offset = (a[phases[i] & 1], b[phases[i] >> 1]), readings[i, 0]
-                            for half in range(2):
-                                _add(*own, half, maxima, reference, offset, plain, dst[row], exponents[row])
-                    else:
-                        others[count] = row
-                        count += 1
-            if count:
-                chosen = others[:count]
-                bits = exponent_bits, fraction_bits
-                _add_general(own_b, own_a, k, left, columns, chosen, readings, general, space, dst, exponents, bits)
+            a_span, a_reference = _read_tile(src_a[batch], k, left, columns, low, high, a, a_exponents)
+            for row in range(rows):
+                span, reference = _read_row(src_b[batch, top + row, k : k + TILE], low, high, b, b_exponents)
+                if (a_span > A_SPAN) | (a_span + span > SPAN):
+                    general[unit, row] = True
+                if general[unit, row]:
+                    continue
+                _highest(a_exponents, b_exponents, plain.group_of_zeros, maxima)
+                reference = np.int32(a_reference + reference)
+                for i in range(phases.shape[0]):
+                    own, offset = (a[phases[i] & 1], b[phases[i] >> 1]), readings[i, 0]
+                    for half in range(2):
+                        _add(*own, half, maxima, reference, offset, plain, dst[row], exponents[row])
         for row in range(rows):
             words = result[batch, top + row, left : left + COLUMNS]
             _encode(dst[row], exponents[row], exponent_bits, fraction_bits, words)
+
+
+@kernel(fused=True)
+def _multiply_general(result, src_b, src_a, first, general, readings, fields):
+    chosen, block = np.empty(ROWS, np.int64), np.empty((FACE, FACE), np.uint32)
+    step = min(BLOCK_ROWS, result.shape[1])
+    space = workspace(step, fields.group)
+    dst, new = np.empty(step * FACE, np.uint32), np.empty(step * FACE, np.uint32)
+    for unit in range(general.shape[0]):
+        batch, top, left = _place(result, first + unit)
+        count = 0
+        for row in range(min(ROWS, result.shape[1] - top)):
+            if general[unit, row]:
+                chosen[count] = top + row
+                count += 1
+        for column in range(left, min(left + COLUMNS, src_a.shape[2]), FACE):
+            for start in range(0, count, step):
+                rows = chosen[start : min(start + step, count)]
+                dst[:] = np.uint32(0)
+                for k in range(0, src_a.shape[1], TILE):
+                    for phase in range(readings.shape[0]):
+                        reading = reading_of(readings[phase])
+                        for half in range(k, k + TILE, FACE):
+                            copy_corner(src_a[batch, half : half + FACE, column : column + FACE], block)
+                            read_src_a(block, reading, fields, space)
+                            for i in range(rows.shape[0]):
+                                read_src_b(src_b[batch, rows[i], half : half + FACE], i, reading, fields, space)
+                            add_products(dst, step, fields, space, new)
+                            dst, new = new, dst
+                for i in range(rows.shape[0]):
+                    out = result[batch, rows[i], column : column + FACE]
+                    for j in range(out.shape[0]):
+                        out[j] = dst[i * FACE + j]
 
 
 @piece
@@ -384,49 +419,12 @@ def _add(a, b, half, maxima, reference, offset, plain, dst, exponents):
 
 @piece
 def _encode(significands, exponents, exponent_bits, fraction_bits, words):
-    """Write Dst words of twice their significands and their exponents."""
+    """Write Dst words of twice their significands and of their exponents."""
     right, sign_bit = np.int32(FRACTION - fraction_bits & 31), np.int32(exponent_bits + fraction_bits & 31)
     for i in range(words.shape[0]):
         magnitude = np.int32(np.int32(abs(significands[i]) >> 1 & FRACTION_MASK) >> right)
         code = np.int32(np.int32(exponents[i] << (fraction_bits & 31)) | magnitude)
         words[i] = np.uint32(np.uint32(code) | np.uint32(np.uint32(significands[i] < 0) << np.uint32(sign_bit)))
-
-
-@piece
-def _decode(words, exponent_bits, fraction_bits, significands, exponents):
-    """Read Dst words, as `_encode` writes them."""
-    left, sign_bit = np.int32(FRACTION - fraction_bits & 31), np.int32(exponent_bits + fraction_bits & 31)
-    for i in range(words.shape[0]):
-        word = np.int64(words[i])
-        exponents[i] = word >> fraction_bits & (1 << exponent_bits) - 1
-        magnitude = ((word & (1 << fraction_bits) - 1) << left | HIDDEN) << 1 if exponents[i] else 0
-        significands[i] = -magnitude if word >> sign_bit else magnitude
-
-
-@piece
-def _add_general(src_b, src_a, k, left, columns, chosen, readings, general, space, dst, exponents, bits):
-    """Add the products of a tile to the chosen rows of Dst by general steps, some rows at a time."""
-    step = space.b.shape[0]
-    block = np.empty((FACE, FACE), np.uint32)
-    before, after = np.zeros(step * FACE, np.uint32), np.empty(step * FACE, np.uint32)
-    for start in range(0, chosen.shape[0], step):
-        rows = chosen[start : start + step]
-        for phase in range(readings.shape[0]):
-            reading = reading_of(readings[phase])
-            for depth in range(k, k + TILE, FACE):
-                for i in range(rows.shape[0]):
-                    read_src_b(src_b[rows[i], depth : depth + FACE], i, reading, general, space)
-                for column in range(0, columns, FACE):
-                    own, lanes = slice(left + column, left + column + FACE), slice(column, column + FACE)
-                    copy_corner(src_a[depth : depth + FACE, own], block)
-                    read_src_a(block, reading, general, space)
-                    for i in range(rows.shape[0]):
-                        row, words = rows[i], before[i * FACE : (i + 1) * FACE]
-                        _encode(dst[row, lanes], exponents[row, lanes], *bits, words)
-                    add_products(before, step, general, space, after)
-                    for i in range(rows.shape[0]):
-                        row, words = rows[i], after[i * FACE : (i + 1) * FACE]
-                        _decode(words, *bits, dst[row, lanes], exponents[row, lanes])
 
 
 @kernel

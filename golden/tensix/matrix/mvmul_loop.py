@@ -49,14 +49,14 @@ class General(NamedTuple):
 
 def general_fields(numerics: TensixNumerics, dst_fields: tuple[int, int]) -> General:
     """Return the fields for Dst words with these exponent and fraction bits."""
-    numbers = numerics.group, numerics.product_guard_bits, numerics.empty_terms_in_maximum
+    numbers: Any = map(np.int32, (numerics.group, numerics.product_guard_bits, numerics.empty_terms_in_maximum))
     away, up = STEPS[numerics.product_tie]
-    return General(*(np.int32(each) for each in numbers), away, True if up else None, addition(numerics, dst_fields))
+    return General._make((*numbers, away, True if up else None, addition(numerics, dst_fields)))
 
 
 def signed(reading: SourceFields) -> SourceFields:
     """Return the fields as int32, the width of the words' loops."""
-    return reading._make(map(np.int32, reading))
+    return SourceFields._make(np.int32(each) for each in reading)
 
 
 class Workspace(NamedTuple):

@@ -57,6 +57,7 @@ OPERANDS = {"dst": ROWS, "src_b": ROWS, "src_a": SQUARE, "style": "BF16", "dst32
 CODES = {"srca_format": 5, "srcb_format": 6}
 ELEMENTS = {**OPERANDS, "src_a": ROWS, **CODES}
 PROGRAM = tensix.matmul_program(MATRIX, MATRIX.T, block=(4, 2))
+RIGHT = tensix.prepare(MATRIX.T[np.newaxis])
 INSTRUCTION = {"phase": 3, "src_b_row": 8, "src_a_row": 16, "dst_row": 24}
 WORD = 0x3F812345
 PACKED = {
@@ -116,6 +117,7 @@ VECTORISED = {
     "movb2a": {"src_b": ROWS, "srcb_format": 5},
     "movb2d": {**MOVED, "src_b": ROWS, "srcb_format": 6},
     "movd2a": {**MOVED, "dst32": True},
+    "multiply": {"a": MATRIX[np.newaxis], "right": RIGHT},
     "mvmul": {**OPERANDS, "phase": 3, **CODES},
     "mvmul_row": {
         **{name: value for name, value in OPERANDS.items() if name != "src_b"},
@@ -127,6 +129,7 @@ VECTORISED = {
     "mx_unpack": {"l1": np.arange(64, dtype=np.uint8), "format": "MXINT4", "count": 96},
     "pack": PACKED,
     "phases": {"fidelity": "HiFi4"},
+    "prepare": {"b": MATRIX.T[np.newaxis]},
     "result_matrix": {"program": PROGRAM, "dst": np.arange(1024, dtype=np.uint32).reshape(1, 1, 64, 16)},
     "run_program": {"program": PROGRAM},
     "schedule": {"plan": PROGRAM, "pack_rows": 1, "block": (2, 1), "clear": 4},
