@@ -3,15 +3,16 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import ml_dtypes
 import numpy as np
 
+from bitpath.golden import trainium3
 from bitpath.golden.machines import Machine
 from bitpath.golden.matmul import find_numerics
 from bitpath.sim.lm.model import LINEAR, Backend
-from bitpath.sim.lm.plans import FLOAT32, Plan, machine_of
+from bitpath.sim.lm.plans import FLOAT32, W8A8, Plan, machine_of
 
 Part = Literal["machine", "operands", "sums", "output"]
 """What of a matmul is the machine's:
@@ -43,6 +44,20 @@ class Options:
     output: str = "float32"
 
 
+@dataclass(frozen=True, eq=False)
+class _Normed:
+    """A norm's output in float32, and as FP8 rows [M, K] with their scales [M, 1]."""
+
+    plain: np.ndarray
+    rows: tuple[np.ndarray, np.ndarray]
+
+
+def _quantised(x: np.ndarray, gamma: np.ndarray | None = None, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of RMSNorm-Quant as FP8 and scales; without gamma it quantises alone."""
+    rows = trainium3.rmsnorm_quant(np.ascontiguousarray(x), gamma, quant_only=gamma is None, **options)
+    return trainium3.unpack_rows(cast(np.ndarray, rows))
+
+
 class Arithmetic(Backend):
     """Matmuls of a plan. Weights are converted at their first use and kept.
 
@@ -66,9 +81,22 @@ class Arithmetic(Backend):
         self.kept = {} if kept is None else kept
         self.arguments = cache(self._arguments)
 
+    def norm(self, block: int, place: str, x: np.ndarray, gamma: np.ndarray, epsilon: float) -> Any:
+        """Return the norm in float32, and for W8A8 the rows of RMSNorm-Quant too, whose epsilon is the model's in bfloat16."""
+        plain = super().norm(block, place, x, gamma, epsilon)
+        kinds = ("q", "k", "v") if place == "attention" else ("gate", "up")
+        if not any(self.plan.format_of(kind, block) == W8A8 for kind in kinds):
+            return plain
+        own = gamma.astype(ml_dtypes.bfloat16)
+        return _Normed(plain, _quantised(x, gamma=own, eps=float(np.float32(epsilon).astype(ml_dtypes.bfloat16))))
+
     def product(self, kind: str, block: int, a: Any, b: np.ndarray) -> np.ndarray:
         """Return ``a @ b`` as float32, by the plan."""
         name = self.plan.format_of(kind, block)
+        if name == W8A8:
+            product = self._w8a8((name, kind, block), a, b)
+            return product.astype(OUTPUTS[self.options.output]).astype(np.float32)
+        a = a.plain if isinstance(a, _Normed) else a
         if name == FLOAT32:
             return np.matmul(a, b)
         record, arguments = self.arguments(name)
@@ -93,6 +121,24 @@ class Arithmetic(Backend):
         numbers = self._once(key, "numbers", lambda: record.numbers("b", right, **arguments).astype(np.float64))
         rounded = record.numbers("a", left, **arguments).astype(np.float64) @ numbers
         return rounded if self.part == "operands" else left.astype(np.float64) @ right + (result - rounded)
+
+    def _w8a8(self, key: Any, a: Any, w: np.ndarray) -> np.ndarray:
+        """Return the product of rows by weights in W8A8, without the rounding of the output; BF16 is its own."""
+        plain, (data, scale) = (a.plain, a.rows) if isinstance(a, _Normed) else (a, _quantised(a))
+        if self.part == "output":
+            return plain.astype(np.float64) @ w
+        if self.part != "operands":
+            prepared = self._once(key, "codes", lambda: trainium3.prepare_w8a8(w))
+            result = trainium3.multiply_w8a8(data, scale, prepared).astype(np.float64)
+            if self.part == "machine":
+                return result
+
+        def numbers() -> np.ndarray:
+            codes, scales = trainium3.quantize_channels(w)
+            return codes.astype(np.float64) * scales
+
+        rounded = (data.astype(np.float64) * scale) @ self._once(key, "numbers", numbers)
+        return rounded if self.part == "operands" else plain.astype(np.float64) @ w + (result - rounded)
 
     def _once(self, key: Any, form: str, convert: Callable[[], Any]) -> Any:
         """Return a converted right operand; that of weights is kept."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bitpath.golden.arrays.files import FileError, read_json
-from bitpath.golden.machines import MACHINES, TRAINIUM3, Machine, find_machine
+from bitpath.golden.machines import MACHINES, TENSOR_MODES, TRAINIUM3, Machine, find_machine
 from bitpath.golden.scalar.checked import one_of
 from bitpath.sim.lm.model import KINDS, LINEAR, Model
 
@@ -171,4 +171,7 @@ def rate(name: str) -> float:
     machine, arguments = machine_of(name)
     if machine is None:
         return float("inf")
-    return machine.macs_per_cycle(arguments.get("format") or "mxfp8_e4m3")
+    if name == W8A8:
+        # nc_matmul takes FP8 at the rate of BF16.
+        return TENSOR_MODES.macs_per_cycle("bf16")
+    return machine.macs_per_cycle(arguments.get("format", "mxfp8_e4m3"))
