@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_choice, numbers, operand
+from bitpath.golden.arrays.arguments import check_choice, numbers, one_of, operand
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.machines import MACHINES, find_machine
-from bitpath.golden.matmul import matmul
+from bitpath.golden.matmul import find_arguments, matmul
 
 FORMATS = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp4", "bf16_hifi4", "bf16_lofi", "bfp8_hifi2", "mx9", "mx6", "mx4", "bf16")
 """Formats that are compared by default: those that `bitpath run` multiplies."""
@@ -120,7 +120,7 @@ class Comparison:
         return [
             (
                 name,
-                find_machine(None, name).name,
+                find_machine(None, name.partition(",")[0]).name,
                 *(_number(value) for value in (each.max_abs, each.rms, each.sqnr_db)),
                 _power(_median(each.ulp)),
                 _power(len(each.ulp) - 1),
@@ -136,6 +136,8 @@ def compare(
     formats: Iterable[str] = FORMATS,
     reference: Any = None,
     numerics: Mapping[str, Any] | None = None,
+    split: bool = False,
+    **options: Any,
 ) -> Comparison:
     """Multiply [..., M, K] @ [..., K, N] in each format and return its errors.
 
@@ -145,10 +147,13 @@ def compare(
     formats : names as `matmul` takes them.
     reference : numbers [..., M, N] to compare with in float64; None is the product of the operands in float64.
     numerics : for machines by name, as `matmul` takes them; others have their defaults.
+    split : True for two further rows of each format of floats: the errors of its operands alone, whose product is float64's, and of its
+        products and sums alone, the difference of the whole and of these added to the product of the operands as they are.
+    options : further arguments of `matmul`; each goes to the formats whose machine has it.
 
     Raises
     ------
-    TypeError, ValueError : as `matmul`; one name for several formats, or none; a reference of another shape.
+    TypeError, ValueError : as `matmul`; one name for several formats, or none; a reference of another shape; an option of no machine.
     """
     if isinstance(formats, str):
         raise TypeError(f"formats must be a list of names, not {formats!r}")
@@ -159,19 +164,27 @@ def compare(
     sides = {name: find_machine(None, name) for name in names}
     for each in numerics or {}:
         check_choice("numerics", each, {side.name for side in sides.values()})
-    if reference is None:
-        # float64 takes float32 operands and integers up to 53 bits as they are.
-        first = names[0] in sides[names[0]].integers
-        with np.errstate(invalid="ignore", over="ignore"):
-            exact = np.matmul(*(operand(name, x, first).astype(np.float64) for name, x in (("a", a), ("b", b))))
-    else:
-        exact = numbers("reference", reference).astype(np.float64)
+    taken = {option for side in sides.values() for option in side.options}
+    for option in options.keys() - taken:
+        raise TypeError(f"options must be {one_of(sorted(taken))} of these formats, not {option!r}")
+    # float64 takes float32 operands and integers up to 53 bits as they are.
+    left, right = (operand(name, x, names[0] in sides[names[0]].integers) for name, x in (("a", a), ("b", b)))
+    with np.errstate(invalid="ignore", over="ignore"):
+        product = np.matmul(left.astype(np.float64), right.astype(np.float64))
+    exact = product if reference is None else numbers("reference", reference).astype(np.float64)
     found = {}
     for name, side in sides.items():
-        result = matmul(a, b, format=name, numerics=(numerics or {}).get(side.name))
+        own = {option: value for option, value in options.items() if option in side.options}
+        result = matmul(a, b, format=name, numerics=(numerics or {}).get(side.name), **own)
         if result.shape != exact.shape:
             raise ValueError(f"reference must have shape {result.shape}, not {exact.shape}")
         found[name] = errors(result, exact)
+        if split and name not in side.integers:
+            _, arguments = find_arguments(None, name, (numerics or {}).get(side.name), own)
+            x, y = (side.numbers(each, values, **arguments) for each, values in (("a", left), ("b", right)))
+            rounded = np.matmul(x.astype(np.float64), y.astype(np.float64))
+            found[f"{name}, operands"] = errors(rounded, exact)
+            found[f"{name}, sums"] = errors(product + (result - rounded), exact)
     return Comparison(found)
 
 
