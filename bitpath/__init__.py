@@ -11,13 +11,26 @@ if TYPE_CHECKING:
     from bitpath.golden.comparison import compare
     from bitpath.golden.explain_output import explain
     from bitpath.golden.matmul import matmul, prepare
-    from bitpath.golden.quantize import dequantize, quantize
+    from bitpath.golden.quantize import MxTensor, dequantize, quantize
+    from bitpath.golden.trainium3 import linear_w8a8
 
-__all__ = ["__version__", "compare", "dequantize", "explain", "matmul", "prepare", "quantize"]
+__all__ = [
+    "MxTensor",
+    "__version__",
+    "compare",
+    "dequantize",
+    "explain",
+    "linear_w8a8",
+    "matmul",
+    "prepare",
+    "quantize",
+]
 _MODULES = {
+    "MxTensor": "bitpath.golden.quantize",
     "compare": "bitpath.golden.comparison",
     "dequantize": "bitpath.golden.quantize",
     "explain": "bitpath.golden.explain_output",
+    "linear_w8a8": "bitpath.golden.trainium3",
     "matmul": "bitpath.golden.matmul",
     "prepare": "bitpath.golden.matmul",
     "quantize": "bitpath.golden.quantize",

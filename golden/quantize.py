@@ -5,10 +5,24 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import checked, operand
+from bitpath.golden.arrays.arguments import (
+    check_array,
+    check_choice,
+    check_instance,
+    check_matrix,
+    check_shape,
+    checked,
+    member,
+    operand,
+)
+from bitpath.golden.arrays.codec import DTYPES, codes_of, decode_array, format_of
+from bitpath.golden.formats.catalogue import BF16, E2M1, E4M3FN, E5M2, E8M0, MX_FORMATS
 from bitpath.golden.machines import find_conversion
 from bitpath.golden.matmul import find_numerics
 from bitpath.golden.scalar.checked import as_numpy
+from bitpath.golden.trainium3.declarations.quad_mx import SCALE_PARTITIONS, X4, ScaleRule
+from bitpath.golden.trainium3.operands import fp32
+from bitpath.golden.trainium3.operands.quantize_mx import quantize_blocks
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,8 +46,72 @@ class Quantized:
     numerics: Any = None
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MxTensor:
+    """Numbers of an OCP MX format in the layout of checkpoints: ``element * 2**(scale - 127)``, a scale for 32 neighbours along K.
+
+    Attributes
+    ----------
+    elements : float8_e4m3fn or float8_e5m2 [..., K]; of FP4 uint8 [..., K/2], the first of two codes in the low half of the byte.
+    scales : uint8 [..., K/32], E8M0; float8_e8m0fnu of ml_dtypes is taken too.
+
+    Raises
+    ------
+    TypeError, ValueError : other dtypes or shapes.
+
+    Ref: OCP Microscaling Formats (MX) 1.0; torchao's ``MXTensor`` holds the same two arrays.
+    """
+
+    elements: np.ndarray
+    scales: np.ndarray
+
+    def __post_init__(self) -> None:
+        check_array("elements", self.elements, *(DTYPES[fmt] for fmt in (E4M3FN, E5M2)), np.uint8)
+        check_array("scales", self.scales, DTYPES[E8M0], np.uint8)
+        check_shape("scales", self.scales, *self.shape[:-1], self.shape[-1] // MX_BLOCK, why=" for these elements")
+        if self.shape[-1] % MX_BLOCK:
+            raise ValueError(f"elements must have a multiple of {MX_BLOCK} along K, not {self.shape[-1]}")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the numbers, [..., K]."""
+        *leading, last = self.elements.shape
+        return (*leading, last * (2 if self.elements.dtype == np.uint8 else 1))
+
+
+MX_BLOCK = SCALE_PARTITIONS * X4
+"""Elements that share a scale."""
+
+
+def _as_mx_tensor(rows: np.ndarray, shape: tuple[int, ...], format: str, scale_rule: str = "ocp") -> MxTensor:
+    element = MX_FORMATS[check_choice("format with layout 'ocp'", format, MX_FORMATS)].element
+    if shape[-1] % MX_BLOCK:
+        raise ValueError(f"x must have a multiple of {MX_BLOCK} numbers along K with layout 'ocp', not {shape[-1]}")
+    check_matrix("x", rows, no_nan=f"{DTYPES[element]} cannot express" if element.nan_code is None else "")
+    # Four neighbours are a partition's word.
+    words = rows.reshape(len(rows), -1, X4).swapaxes(0, 1)
+    partitions = fp32.write(words, DTYPES[BF16]).reshape(words.shape[0], -1)
+    codes, scales = quantize_blocks(partitions, element, member("scale_rule", scale_rule, ScaleRule))
+    found = np.ascontiguousarray(codes.reshape(words.shape).swapaxes(0, 1)).reshape(shape)
+    found = found[..., ::2] | found[..., 1::2] << 4 if element is E2M1 else found.view(DTYPES[element])
+    return MxTensor(elements=found, scales=np.ascontiguousarray(scales.T).reshape(*shape[:-1], -1))
+
+
+def _from_mx_tensor(tensor: MxTensor) -> np.ndarray:
+    if tensor.elements.dtype == np.uint8:
+        halves = np.stack([tensor.elements & 0xF, tensor.elements >> 4], axis=-1).reshape(tensor.shape)
+        values = decode_array(E2M1, halves)
+    else:
+        values = decode_array(format_of(tensor.elements.dtype), codes_of(tensor.elements))
+    scales = decode_array(E8M0, tensor.scales.view(np.uint8))
+    with np.errstate(over="ignore"):
+        return (values * scales.repeat(MX_BLOCK, axis=-1)).astype(np.float32)
+
+
 @checked
-def quantize(x: Any, format: str, *, machine: str | None = None, numerics: Any = None, **options: Any) -> Quantized:
+def quantize(
+    x: Any, format: str, *, machine: str | None = None, numerics: Any = None, layout: str = "machine", **options: Any
+) -> Quantized | MxTensor:
     """Convert numbers [..., K] to a machine's format, with the bits of the left operand of `matmul`.
 
     Each element is a code times the scale of its block, of ``E`` the block's largest exponent::
@@ -50,12 +128,13 @@ def quantize(x: Any, format: str, *, machine: str | None = None, numerics: Any =
         "MXINT4", "MXINT2". A fidelity in the name changes nothing; "mxfp4" stands for its weights.
     machine : as `matmul` takes it.
     numerics : of tensix or aie_ml_v2: the machine's numerics, or a preset's name; None is the machine's default.
+    layout : "machine"; or "ocp", of the MX formats of trainium3, with its conversion but scales of 32 neighbours along K.
     options : of trainium3 `scale_rule`, of aie_ml_v2 `rounding`, of Quasar's formats `scale_rule` and `exp_rnd`,
         as the machine's own functions take them.
 
     Returns
     -------
-    The codes, which `dequantize` reads.
+    The codes, which `dequantize` reads; an `MxTensor` with layout "ocp".
 
     Raises
     ------
@@ -67,22 +146,29 @@ def quantize(x: Any, format: str, *, machine: str | None = None, numerics: Any =
     array = as_numpy("x", x)
     array = operand("x", array.reshape(1, -1) if array.ndim == 1 else array, integers=False)
     shape = array.shape[1:] if np.ndim(x) == 1 else array.shape
+    rows = np.ascontiguousarray(array.reshape(-1, array.shape[-1]))
+    if check_choice("layout", layout, ("machine", "ocp")) == "ocp":
+        return _as_mx_tensor(rows, shape, format, **options)
     found = find_numerics(record, numerics)
     given = options if found is None else {"numerics": found, **options}
-    data = conversion.quantize(np.ascontiguousarray(array.reshape(-1, array.shape[-1])), **given)
+    data = conversion.quantize(rows, **given)
     return Quantized(machine=record.name, format=format, shape=shape, data=data, numerics=found)
 
 
 @checked
-def dequantize(quantized: Quantized) -> np.ndarray:
+def dequantize(quantized: Quantized | MxTensor) -> np.ndarray:
     """Return the numbers that a machine reads from codes, exactly: float32 of the shape that `quantize` took.
 
-    Tensix reads a denormal as zero; Trainium3 and AIE-ML v2 read every code.
+    Tensix reads a denormal as zero; Trainium3 and AIE-ML v2 read every code. An `MxTensor` may come from anywhere; a number beyond
+    float32 is an infinity.
 
     Raises
     ------
     TypeError : another value than what `quantize` returns.
     """
+    if isinstance(quantized, MxTensor):
+        return _from_mx_tensor(quantized)
+    check_instance("quantized", quantized, Quantized)
     _, conversion = find_conversion(quantized.machine, quantized.format)
     rows = int(np.prod(quantized.shape[:-1])), quantized.shape[-1]
     given = {} if quantized.numerics is None else {"numerics": quantized.numerics}

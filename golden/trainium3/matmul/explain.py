@@ -29,6 +29,7 @@ from bitpath.golden.trainium3.exact.array import psum_write
 from bitpath.golden.trainium3.matmul.instruction import check_numerics
 from bitpath.golden.trainium3.matmul.matmul import MatmulInstruction, matmul_program
 from bitpath.golden.trainium3.matmul.nc_matmul_mx import as_fp8
+from bitpath.golden.trainium3.operands.layout import KOrder
 from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName
 
 
@@ -160,13 +161,14 @@ def explain_output(
     a_format: str = "mxfp8_e4m3",
     b_format: str = "mxfp8_e4m3",
     scale_rule: ScaleRuleName = "ocp",
+    k_order: KOrder = "interleaved",
     numerics: DotNumerics | None = None,
 ) -> Explanation:
     """Explain the output [m, n] of ``a @ b``: a line for each row of PEs, or the one of index `step` in full.
 
     Parameters
     ----------
-    a, b, a_format, b_format, scale_rule : as `matmul_program` takes them.
+    a, b, a_format, b_format, scale_rule, k_order : as `matmul_program` takes them.
     output : row and column.
     numerics : None is nc_matmul_mx's.
 
@@ -179,7 +181,7 @@ def explain_output(
     numerics = check_numerics(numerics)
     # Rows and columns are quantised by themselves, so that one of each is enough.
     row, column = a[m : m + 1], b[:, n : n + 1]
-    program = matmul_program(row, column, a_format=a_format, b_format=b_format, scale_rule=scale_rule)
+    program = matmul_program(row, column, a_format=a_format, b_format=b_format, scale_rule=scale_rule, k_order=k_order)
     lines, steps, psum = [], [], None
     for index, each in enumerate(program, 1):
         rows = _rows(numerics, each)

@@ -116,3 +116,51 @@ def test_mistakes(subtests):
     ):  # fmt: skip
         with subtests.test(sentence), pytest.raises(error, match=f"^{re.escape(sentence)}"):
             call()
+
+
+# MX tensors of checkpoints.
+
+
+@pytest.mark.parametrize("rule", ["ocp", "nki05"])
+@pytest.mark.parametrize("name", ["mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"])
+def test_mx_tensors_hold_the_machines_numbers(name, rule):
+    """With adjacent k a tile's blocks are 32 neighbours, as in a checkpoint."""
+    x = np.float32(X.reshape(2, 2, 64))
+    tensor = bitpath.quantize(x, name, layout="ocp", scale_rule=rule)
+    assert isinstance(tensor, bitpath.MxTensor)
+    assert (tensor.shape, tensor.scales.shape) == (x.shape, (2, 2, 2))
+    whole = bitpath.dequantize(tensor)
+    own = MACHINES["trainium3"].numbers("a", x, a_format=name, b_format=name, scale_rule=rule, k_order="adjacent")
+    assert np.array_equal(whole, own)
+
+
+def test_mx_tensors_are_read_as_stored():
+    tensor = bitpath.MxTensor(elements=np.full((1, 16), 0x21, np.uint8), scales=np.array([[128]], np.uint8))
+    assert bitpath.dequantize(tensor).tolist() == [[1.0, 2.0] * 16]
+    elements = np.full((2, 32), 1.5, ml_dtypes.float8_e5m2)
+    tensor = bitpath.MxTensor(elements=elements, scales=np.array([[0.5], [2.0**127]]).astype(ml_dtypes.float8_e8m0fnu))
+    assert bitpath.dequantize(tensor)[:, 0].tolist() == [0.75, float(np.float32(1.5 * 2.0**127))]
+
+
+def test_mx_tensors_refuse_other_arrays(subtests):
+    good = {"elements": np.zeros((2, 32), ml_dtypes.float8_e4m3fn), "scales": np.zeros((2, 1), np.uint8)}
+    for changes, error, sentence in (
+        (
+            {"elements": np.zeros((2, 32))},
+            TypeError,
+            "elements must be float8_e4m3fn, float8_e5m2 or uint8, not float64",
+        ),
+        (
+            {"elements": np.zeros((2, 40), np.uint8)},
+            ValueError,
+            "scales must have shape [2, 2] for these elements, not",
+        ),
+        ({"scales": np.zeros((2, 2), np.uint8)}, ValueError, "scales must have shape [2, 1] for these elements, not"),
+        ({"scales": np.zeros((2, 1))}, TypeError, "scales must be float8_e8m0fnu or uint8, not float64"),
+    ):
+        with subtests.test(sentence), pytest.raises(error, match=f"^{re.escape(sentence)}"):
+            bitpath.MxTensor(**good | changes)
+    with pytest.raises(ValueError, match=r"^format with layout 'ocp' must be 'mxfp8_e4m3', .*, not 'mx9'"):
+        bitpath.quantize(X, "mx9", layout="ocp")
+    with pytest.raises(ValueError, match="x must have a multiple of 32 numbers along K with layout 'ocp', not 40"):
+        bitpath.quantize(X[:, :40], "mxfp4", layout="ocp")
