@@ -36,7 +36,6 @@ rounded to Dst's fraction.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +44,7 @@ from bitpath.golden.arrays.bits import copy_corner
 from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.arrays.parallel import Progress, cuts, in_parallel, owned, threads
 from bitpath.golden.formats.catalogue import Rounding
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, Format, Style
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, PHASES, TILE, Format, Style
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matrix.mvmul_integer_loop import add_integers, read_integers
 from bitpath.golden.tensix.matrix.mvmul_loop import (
@@ -60,7 +59,13 @@ from bitpath.golden.tensix.matrix.mvmul_loop import (
     workspace,
 )
 from bitpath.golden.tensix.operands.registers import dst_fields
-from bitpath.golden.tensix.operands.sources import integer_flushes, integer_mask_a, integer_mask_b, source_fields
+from bitpath.golden.tensix.operands.sources import (
+    SourceFields,
+    integer_flushes,
+    integer_mask_a,
+    integer_mask_b,
+    source_fields,
+)
 
 ROWS, COLUMNS = 64, 64
 """Sizes of a block of the result: its tile of both operands fits in the L2 cache."""
@@ -122,17 +127,17 @@ def plain_fields(numerics: TensixNumerics, fields: tuple[int, int]) -> Plain | N
         or not (is_dst32 or numerics.pre_round)
     ):
         return None
-    numbers = (
-        0 if numerics.zero_terms_keep_bias else 2 * ABSENT,
-        -(1 << FRACTION + 4) if is_dst32 and numerics.minus_one_quirk else -1,
-        not is_dst32,
-        1 << dropped >> 1,
-        -1 << dropped,
-        last if exponent_bits == 8 else last + 1,
-        last,
-        HIDDEN if exponent_bits == 8 else (1 << fraction_bits + 1) - 1 << dropped,
+    plain = Plain(
+        group_of_zeros=0 if numerics.zero_terms_keep_bias else 2 * ABSENT,
+        minus_one=-(1 << FRACTION + 4) if is_dst32 and numerics.minus_one_quirk else -1,
+        narrow=not is_dst32,
+        half=1 << dropped >> 1,
+        kept=-1 << dropped,
+        overflow=last if exponent_bits == 8 else last + 1,
+        last=last,
+        largest=HIDDEN if exponent_bits == 8 else (1 << fraction_bits + 1) - 1 << dropped,
     )
-    return Plain._make(np.int32(each) for each in numbers)
+    return signed(plain)
 
 
 def multiply(
@@ -157,48 +162,54 @@ def multiply(
     """
     result = np.empty((*src_b.shape[:2], columns), np.uint32)
     operands = result, owned(src_b), owned(src_a)
-    run = partial(_run_integers if style is Style.INT8 else _run, numerics, operands, style, fmt, dst32, phases)
+    if style is Style.INT8:
+        work = _integer_work(numerics, operands, phases)
+    else:
+        readings = [source_fields(numerics, style, dst32, phase, (fmt, fmt)) for phase in range(PHASES)]
+        work = _float_work(numerics, operands, dst_fields(style, dst32), phases, readings)
     batch, rows, depth = src_b.shape
     units = batch * -(-rows // ROWS) * -(-columns // COLUMNS)
     products = min(rows, ROWS) * min(columns, COLUMNS) * depth * len(phases)
-    in_parallel(run(), _parts(units, max(products, 1)), progress)
+    in_parallel(work, _parts(units, products), progress)
     return result
 
 
 Operands = tuple[np.ndarray, np.ndarray, np.ndarray]
-"""The result and both sources."""
+"""The result, SrcB and SrcA."""
 
 
-def _run(
-    numerics: TensixNumerics, operands: Operands, style: Style, fmt: Format, dst32: bool, phases: tuple[int, ...]
+def _float_work(
+    numerics: TensixNumerics,
+    operands: Operands,
+    fields: tuple[int, int],
+    phases: tuple[int, ...],
+    readings: list[SourceFields],
 ) -> Callable[[slice], None]:
-    """Return the work on some blocks of the result."""
-    fields = dst_fields(style, dst32)
-    # Phases 0 and 3 have different halves of both significands.
-    readings, halves = (
-        [source_fields(numerics, style, dst32, phase, (fmt, fmt)) for phase in each] for each in (phases, (0, 3))
-    )
-    table, general, plain = (
-        np.array(readings, np.int32),
-        general_fields(numerics, fields),
-        plain_fields(numerics, fields),
-    )
-    arguments = np.array(phases, np.int32), table, *map(signed, halves), plain, *map(np.int32, fields)
+    """Return the work on some blocks of the result.
+
+    Parameters
+    ----------
+    fields : exponent and fraction bits of a Dst word.
+    readings : how each of all phases reads the sources.
+    """
+    general, plain = general_fields(numerics, fields), plain_fields(numerics, fields)
+    table = np.array([readings[phase] for phase in phases], np.int32)
+    # Phases 0 and 3 have the upper and the lower halves of both significands.
+    halves = signed(readings[0]), signed(readings[3])
+    counts = 1 + max(phase & 1 for phase in phases), 1 + max(phase >> 1 for phase in phases)
+    arguments = np.array(phases, np.int32), table, halves, *counts, plain, *map(np.int32, fields)
 
     def work(part: slice) -> None:
-        # Rows that need general steps.
-        rows = np.full((part.stop - part.start, ROWS), plain is None)
+        needs_general = np.full((part.stop - part.start, ROWS), plain is None)
         if plain is not None:
-            _multiply_plain(*operands, part.start, rows, *arguments)
-        if rows.any():
-            _multiply_general(*operands, part.start, rows, table, general)
+            _multiply_plain(*operands, part.start, needs_general, *arguments)
+        if needs_general.any():
+            _multiply_general(*operands, part.start, needs_general, table, general)
 
     return work
 
 
-def _run_integers(
-    numerics: TensixNumerics, operands: Operands, style: Style, fmt: Format, dst32: bool, phases: tuple[int, ...]
-) -> Callable[[slice], None]:
+def _integer_work(numerics: TensixNumerics, operands: Operands, phases: tuple[int, ...]) -> Callable[[slice], None]:
     masks = np.array([(integer_mask_b(phase), integer_mask_a(phase)) for phase in phases], np.int32)
     flushes = [np.int32(each) for each in integer_flushes(numerics)]
     return lambda part: _multiply_integers(*operands, part.start, part.stop, masks, *flushes)
@@ -212,10 +223,10 @@ def _parts(units: int, products: int) -> list[slice]:
 
 @kernel(fused=True)
 def _multiply_plain(
-    result, src_b, src_a, first, general, phases, readings, low, high, plain, exponent_bits, fraction_bits
-):
-    a, a_exponents = np.empty((2, TILE, COLUMNS), np.float32), np.empty((TILE, COLUMNS), np.int16)
-    b, b_exponents = np.empty((2, TILE), np.float32), np.empty(TILE, np.int16)
+    result, src_b, src_a, first, general, phases, readings, halves, a_halves, b_halves, plain, exponent_bits, fraction_bits
+):  # fmt: skip
+    a, a_exponents = np.empty((a_halves, TILE, COLUMNS), np.float32), np.empty((TILE, COLUMNS), np.int16)
+    b, b_exponents = np.empty((b_halves, TILE), np.float32), np.empty(TILE, np.int16)
     maxima = np.empty((OCTETS, COLUMNS), np.int16)
     dst, exponents = np.empty((ROWS, COLUMNS), np.int32), np.empty((ROWS, COLUMNS), np.int32)
     for unit in range(general.shape[0]):
@@ -225,9 +236,9 @@ def _multiply_plain(
         # Lanes beyond the columns compute zeros.
         a[:], a_exponents[:] = np.float32(0), np.int16(ABSENT)
         for k in range(0, src_a.shape[1], TILE):
-            a_span, a_reference = _read_tile(src_a[batch], k, left, columns, low, high, a, a_exponents)
+            a_span, a_reference = _read_tile(src_a[batch], k, left, columns, halves, a, a_exponents)
             for row in range(rows):
-                span, reference = _read_row(src_b[batch, top + row, k : k + TILE], low, high, b, b_exponents)
+                span, reference = _read_row(src_b[batch, top + row, k : k + TILE], halves, b, b_exponents)
                 if (a_span > A_SPAN) | (a_span + span > SPAN):
                     general[unit, row] = True
                 if general[unit, row]:
@@ -311,29 +322,32 @@ def _read_values(words, exponents, reference, mask, right, field_mask, left, ste
 
 
 @piece
-def _read_tile(words, k, left, columns, low, high, values, exponents):
+def _read_tile(words, k, left, columns, halves, values, exponents):
     """Write SrcA's operands of a tile; return the distance of their exponents and the reference, the highest one."""
     lowest, highest = np.int32(-ABSENT), np.int32(ABSENT)
     for i in range(TILE):
         own = words[k + i, left : left + columns]
-        own_lowest, own_highest = _read_exponents(own, low.exponent_mask, np.int32(1), exponents[i])
+        own_lowest, own_highest = _read_exponents(own, halves[0].exponent_mask, np.int32(1), exponents[i])
         lowest, highest = min(lowest, own_lowest), max(highest, own_highest)
     reference = max(highest, np.int32(0))
-    for i in range(TILE):
-        own = words[k + i, left : left + columns], exponents[i], reference, low.a_mask
-        _read_values(*own, low.a_right, A_FIELD, np.int32(0), np.int32(STEP_AWAY), values[0, i])
-        _read_values(*own, high.a_right, A_FIELD, np.int32(0), np.int32(STEP_AWAY), values[1, i])
+    for number in range(values.shape[0]):
+        fields = halves[number]
+        masks = fields.a_mask, fields.a_right, A_FIELD, np.int32(0), np.int32(STEP_AWAY)
+        for i in range(TILE):
+            own = words[k + i, left : left + columns]
+            _read_values(own, exponents[i], reference, *masks, values[number, i])
     return np.int32(highest - lowest), reference
 
 
 @piece
-def _read_row(words, low, high, values, exponents):
+def _read_row(words, halves, values, exponents):
     """Write SrcB's operands of a row of a tile; return the distance of their exponents and the reference."""
-    lowest, highest = _read_exponents(words, low.exponent_mask, low.b_zeros, exponents)
+    lowest, highest = _read_exponents(words, halves[0].exponent_mask, halves[0].b_zeros, exponents)
     reference = np.int32(max(highest, np.int32(0)) - B_HIGHEST)
-    own = words, exponents, reference, low.b_mask
-    _read_values(*own, low.b_right, low.b_field, low.b_left, np.int32(0), values[0])
-    _read_values(*own, high.b_right, high.b_field, high.b_left, np.int32(0), values[1])
+    for number in range(values.shape[0]):
+        fields = halves[number]
+        masks = fields.b_mask, fields.b_right, fields.b_field, fields.b_left, np.int32(0)
+        _read_values(words, exponents, reference, *masks, values[number])
     return np.int32(highest - lowest), reference
 
 

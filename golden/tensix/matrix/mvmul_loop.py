@@ -39,9 +39,9 @@ class General(NamedTuple):
     addition : the last arguments of `add_to_dst`.
     """
 
-    group: int
-    guard: int
-    empty_terms: int
+    group: np.int32
+    guard: np.int32
+    empty_terms: np.int32
     away: float
     goes_up: bool | None
     addition: tuple[Any, ...]
@@ -49,14 +49,20 @@ class General(NamedTuple):
 
 def general_fields(numerics: TensixNumerics, dst_fields: tuple[int, int]) -> General:
     """Return the fields for Dst words with these exponent and fraction bits."""
-    numbers: Any = map(np.int32, (numerics.group, numerics.product_guard_bits, numerics.empty_terms_in_maximum))
     away, up = STEPS[numerics.product_tie]
-    return General._make((*numbers, away, True if up else None, addition(numerics, dst_fields)))
+    return General(
+        group=np.int32(numerics.group),
+        guard=np.int32(numerics.product_guard_bits),
+        empty_terms=np.int32(numerics.empty_terms_in_maximum),
+        away=away,
+        goes_up=True if up else None,
+        addition=addition(numerics, dst_fields),
+    )
 
 
-def signed(reading: SourceFields) -> SourceFields:
-    """Return the fields as int32, the width of the words' loops."""
-    return SourceFields._make(np.int32(each) for each in reading)
+def signed(fields: Any) -> Any:
+    """Return fields, a named tuple, as int32, the width of the words' loops."""
+    return fields._make(map(np.int32, fields))
 
 
 class Workspace(NamedTuple):
