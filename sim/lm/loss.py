@@ -118,10 +118,8 @@ class Study:
 
     def loss(self, plan: Plan, *, part: Part = "machine", seed: int = 0) -> Loss:
         """Return the figures of a run; a `seed` above 0 moves the embeddings by one unit in the last place."""
-        found = self._kept(
-            {"plan": str(plan), "part": part, "seed": seed}, lambda: asdict(self._loss(plan, part, seed))
-        )
-        return Loss(**found)
+        question = {"plan": str(plan), "part": part, "seed": seed, "ids": self.ids.tolist(), "cached": self.cached}
+        return Loss(**self._kept(question, lambda: asdict(self._loss(plan, part, seed))))
 
     def _loss(self, plan: Plan, part: Part, seed: int) -> Loss:
         start, model = monotonic(), self.model

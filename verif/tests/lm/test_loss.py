@@ -1,0 +1,283 @@
+"""Plans of formats, a model's matmuls by a plan, and what a small model loses."""
+
+import json
+import re
+from dataclasses import replace
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from bitpath.golden import trainium3
+from bitpath.golden.matmul import matmul
+from bitpath.sim.commands import lm as command
+from bitpath.sim.lm import loss, plans
+from bitpath.sim.lm.arithmetic import Arithmetic, Options
+from bitpath.sim.lm.loss import Study, cheapest, measured, moved
+from bitpath.sim.lm.model import KINDS, Backend, Cache, forward
+from bitpath.sim.lm.plans import parse
+from bitpath.verif.tests.lm.tiny import tiny
+
+IDS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return tiny(7)
+
+
+@pytest.fixture
+def study(model, tmp_path, monkeypatch):
+    monkeypatch.setenv("BITPATH_BUILD", str(tmp_path))
+    return Study(model, None, "tiny", IDS, Options())
+
+
+# Plans.
+
+
+def test_the_closest_entry_of_a_plan_holds():
+    plan = parse("mx6,attention=bf16,down=mx9,1=mx4,down.0=float32")
+    found = {(kind, block): plan.format_of(kind, block) for kind in KINDS for block in (0, 1)}
+    assert {found[kind, 0] for kind in ("q", "k", "v", "o", "gate", "up")} == {"mx6"}
+    assert {found[kind, 1] for kind in ("q", "k", "v", "o", "gate", "up")} == {"mx4"}
+    assert found["down", 0] == "float32"
+    assert found["down", 1] == "mx9"
+    assert {found[kind, block] for kind in ("scores", "values") for block in (0, 1)} == {"bf16"}
+    assert plan.only(kinds=("down",), block=1).format_of("down", 1) == "mx9"
+    assert {plan.only(kinds=("down",), block=1).format_of(kind, block) for kind, block in found} == {"float32", "mx9"}
+
+
+def test_formats_of_weights_leave_attention_to_others():
+    assert parse("mxfp4").format_of("scores", 0) == "mxfp8_e4m3"
+    assert parse("mxfp4,scores=mxfp4").format_of("scores", 0) == "mxfp4"
+    assert parse("w8a8").format_of("values", 3) == "trainium3:bf16"
+
+
+def test_a_plans_file_holds_the_plan(tmp_path):
+    plan = parse("mx9,down=mxfp8_e4m3@mxfp4")
+    (tmp_path / "plan.json").write_text(plans.dump(plan))
+    assert plans.read(tmp_path / "plan.json") == plan
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("mx10", "--format: format must be a machine's, such as "),
+        ("x=mx9", "--format: a place must be *, linear, attention, q, "),
+        ("down.x=mx9", "--format: a place must be *, linear, "),
+        ("int8", "--format: format must be one of floats for a model, not 'int8'"),
+        ("mx9@mx6", "--format: format must be a machine's, such as trainium3's "),
+        ("tensix:mx9", "--format: format must be a machine's, such as tensix's "),
+    ],
+)
+def test_wrong_plans_are_refused(text, sentence):
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}"):
+        parse(text)
+
+
+def test_a_wrong_file_is_refused(tmp_path):
+    (tmp_path / "plan.json").write_text("[1]")
+    with pytest.raises(ValueError, match=r"--plan: .*plan\.json must hold an object of formats by place"):
+        plans.read(tmp_path / "plan.json")
+
+
+def test_cycles_are_those_of_the_machines_rates(model):
+    counts = plans.macs(model, 10)
+    total = sum(counts.values()) * len(model.blocks)
+    assert plans.cycles(parse("bf16_lofi"), model, 10) == total / 2048
+    assert plans.cycles(parse("float32"), model, 10) == 0
+    down = counts["down"] * len(model.blocks)
+    assert plans.cycles(parse("bf16_lofi,down=bf16_hifi4"), model, 10) == pytest.approx(
+        (total - down) / 2048 + down / 512
+    )
+    assert (plans.rate("w8a8"), plans.rate("mxfp8_e4m3@mxfp4")) == (128 * 128, 4 * 128 * 128)
+
+
+# A model's matmuls by a plan.
+
+
+class Recorder(Backend):
+    """Keeps the operands and the result of each product of another backend."""
+
+    def __init__(self, inner):
+        self.inner, self.products = inner, {}
+
+    def norm(self, *arguments):
+        return self.inner.norm(*arguments)
+
+    def product(self, kind, block, a, b):
+        result = self.inner.product(kind, block, a, b)
+        self.products[kind, block] = (a, b, result)
+        return result
+
+
+@pytest.mark.parametrize("name", ["mxfp8_e4m3", "bfp8_hifi2", "mx9", "mxfp8_e4m3@mxfp4"])
+def test_every_product_has_the_machines_bits(model, name):
+    backend = Recorder(Arithmetic(parse(name)))
+    forward(model, IDS, backend)
+    assert len(backend.products) == len(KINDS) * len(model.blocks)
+    for a, b, result in backend.products.values():
+        if "@" in name:
+            sides = zip(np.atleast_3d(a), b, strict=True) if a.ndim == 3 else [(a, b)]
+            expected = [
+                trainium3.matmul(np.ascontiguousarray(x), np.ascontiguousarray(y), b_format="mxfp4") for x, y in sides
+            ]
+            assert np.array_equal(result, expected if a.ndim == 3 else expected[0])
+        else:
+            assert np.array_equal(result, matmul(a, b, format=name))
+
+
+def test_w8a8_is_rmsnorm_quant_and_the_fp8_product(model):
+    backend = Recorder(Arithmetic(parse("w8a8")))
+    forward(model, IDS, backend)
+    block, x = model.blocks[0], model.embedding[IDS]
+    eps = float(np.float32(model.epsilon).astype(ml_dtypes.bfloat16))
+    expected = trainium3.linear_w8a8(x, block.q, gamma=block.attention_norm, eps=eps)
+    assert np.array_equal(backend.products["q", 0][2], expected.astype(np.float32))
+    a, b, result = backend.products["down", 0]
+    assert np.array_equal(result, trainium3.linear_w8a8(a, b).astype(np.float32))
+    a, b, result = backend.products["scores", 1]
+    assert np.array_equal(result, matmul(a, b, format="bf16", machine="trainium3"))
+
+
+@pytest.mark.parametrize("name", ["mx4", "w8a8"])
+def test_parts_make_up_the_whole(model, name):
+    """The errors of the operands and of the products and sums add up to the whole, but for the rounding to float32."""
+    plan = parse(name)
+    recorder = Recorder(Arithmetic(plan))
+    forward(model, IDS, recorder)
+    a, b, whole = recorder.products["down", 0]
+    parts = {
+        part: Arithmetic(plan, part=part).product("down", 0, a, b).astype(np.float64)
+        for part in ("operands", "sums", "output")
+    }
+    exact = a.astype(np.float64) @ b
+    assert np.abs(parts["operands"] - exact).max() > 1e-4 * np.abs(exact).max()
+    assert np.allclose(parts["operands"] + parts["sums"] - exact, whole, rtol=0, atol=2e-6 * np.abs(exact).max())
+    assert np.array_equal(parts["output"], exact.astype(np.float32))
+
+
+def test_options_reach_the_machines(model):
+    products = {}
+    for options in (Options(), Options(others={"scale_rule": "nki05"}), Options(output="bf16")):
+        recorder = Recorder(Arithmetic(parse("mxfp8_e4m3"), options=options))
+        forward(model, IDS, recorder)
+        products[options.output, *options.others] = recorder.products["q", 0]
+    a, b, plain = products["float32",]
+    assert np.array_equal(products["float32", "scale_rule"][2], matmul(a, b, format="mxfp8_e4m3", scale_rule="nki05"))
+    assert np.array_equal(products["bf16",][2], plain.astype(ml_dtypes.bfloat16).astype(np.float32))
+
+
+# Losses.
+
+
+def test_figures_of_known_probabilities():
+    reference = np.log(np.array([[0.5, 0.5], [0.25, 0.75]]))
+    own = np.log(np.array([[0.5, 0.5], [0.75, 0.25]]))
+    found = measured(reference, own, np.array([0, 1]), 1.0)
+    assert found.perplexity == pytest.approx(2.0)
+    assert found.kl == pytest.approx(0.5 * (0.25 * np.log(1 / 3) + 0.75 * np.log(3)))
+    assert (found.top1, found.seconds) == (0.5, 1.0)
+    assert measured(reference, reference, np.array([0, 1]), 0.0).kl == 0
+
+
+def test_a_perturbation_moves_each_number_of_the_text_by_one_ulp(model):
+    new = moved(model.embedding, np.array(IDS), seed=1)
+    used = sorted(set(IDS))
+    steps = np.abs(new.view(np.int32).astype(np.int64) - model.embedding.view(np.int32))
+    assert (steps[used] == 1).all()
+    assert not np.delete(steps, used, axis=0).any()
+    assert np.array_equal(new, moved(model.embedding, np.array(IDS), seed=1))
+
+
+def test_a_row_has_the_figures_of_its_runs(study):
+    plan = parse("mx4")
+    row = study.row(plan, spread=2, prompt=None, answer=0)
+    kls = [study.loss(plan, seed=seed).kl for seed in range(3)]
+    assert row.whole.kl == kls[0] > row.parts["sums"] >= 0
+    assert row.spread[1] == pytest.approx(max(kls) - min(kls))
+    assert row.parts == {part: study.loss(plan, part=part).kl for part in ("operands", "sums")}
+    places = study.where(plan)
+    assert places.kinds["down"] == study.loss(plan.only(kinds=("down",))).kl > 0
+    assert places.blocks[1] == study.loss(plan.only(block=1)).kl > 0
+
+
+def test_results_are_kept_for_later_processes(study, model, monkeypatch):
+    plan = parse("mx9")
+    first = study.loss(plan)
+    later, calls = Study(model, None, "tiny", IDS, Options()), []
+    monkeypatch.setattr(loss, "forward", lambda *_: calls.append(1) or np.zeros((len(IDS), 16)))
+    later.told = lambda: calls.append("told")
+    assert later.loss(plan) == first
+    assert calls == ["told"]
+    assert Study(model, None, "other", IDS, Options()).loss(plan) != first
+
+
+def test_cached_runs_see_no_later_token(model, tmp_path, monkeypatch):
+    """In a block format, values of later tokens share a scale with those of a row, unless each token is a step of its own."""
+    monkeypatch.setenv("BITPATH_BUILD", str(tmp_path))
+    plan = parse("values=mx4")
+    cached, whole = (Study(model, None, "tiny", IDS, Options(), cached=each).loss(plan) for each in (True, False))
+    assert cached.kl != whole.kl
+    backend, cache = Arithmetic(plan), Cache(model, len(IDS))
+    steps = np.concatenate([forward(model, [token], backend, cache) for token in IDS])
+    again = np.concatenate([forward(model, [token], backend, c) for c in [Cache(model, 4)] for token in IDS[:4]])
+    assert np.array_equal(steps[:4], again)
+    assert not np.array_equal(forward(model, IDS, backend)[:4], forward(model, IDS[:4], backend))
+
+
+def test_the_cheapest_plan_keeps_the_bound(study, model):
+    formats = ["bf16_hifi4", "bf16_hifi2", "bf16_lofi"]
+    bound = study.loss(parse("bf16_lofi")).kl / 2
+    steps = [step for _, step in cheapest(study, formats, bound)]
+    assert all(step.kl <= bound for step in steps)
+    costs = [step.cycles for step in steps]
+    assert costs == sorted(costs, reverse=True)
+    assert costs[-1] < plans.cycles(parse("bf16_hifi4"), model, len(IDS))
+    last = parse(steps[-1].plan)
+    assert study.loss(last).kl == steps[-1].kl
+    with pytest.raises(ValueError, match=r"--bound must be at least .*, the KL of bf16_hifi4, .*; not 0"):
+        list(cheapest(study, formats, 0))
+
+
+# The command's tables.
+
+
+def test_tables_of_the_command(study, tmp_path):
+    chosen = [parse("mx9"), parse("mxfp4")]
+    rows = [study.row(plan, spread=1, prompt=None, answer=0) for plan in chosen]
+    where = [study.where(plan) for plan in chosen]
+    columns, cells, _ = command._losses(chosen, rows, Options())
+    assert columns[:4] == ("format", "perplexity", "KL", "top-1")
+    assert [row[0] for row in cells] == ["mx9", "mxfp4"]
+    assert "documented" in cells[1][columns.index("standing")]
+    columns, places, _ = command._places(where)
+    assert columns == ("alone", "mx9", "mxfp4")
+    assert [row[0] for row in places] == [*KINDS, *(f"block {block}" for block in range(len(study.model.blocks)))]
+    given = command.standing(chosen[0], {"aie_ml_v2": replace(Options())})
+    assert given == "aie_ml_v2: given"
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"bound": 0.1}, "--bound goes with --plan auto"),
+        ({"plan": "x.json", "formats": ["mx9"]}, "--plan FILE has all formats; --format and --linear go without it"),
+        ({"formats": ["mx9"], "machine": "tensix"}, "--format: mx9 has formats of aie_ml_v2, not of tensix alone"),
+        ({"plan": "auto"}, "--plan auto needs the formats of one machine; name it with --machine"),
+    ],
+)
+def test_options_that_do_not_go_together(given, sentence):
+    nothing = {"formats": (), "machine": None, "linear": None, "plan": None, "bound": None}
+    with pytest.raises(ValueError, match=f"^{re.escape(sentence)}$"):
+        command._plans(**nothing | given)
+
+
+def test_default_formats_are_those_of_the_machines():
+    nothing = {"formats": (), "machine": None, "linear": None, "plan": None, "bound": None}
+    assert [str(plan) for plan in command._plans(**nothing)] == [
+        *(name for names in command.FORMATS.values() for name in names),
+        "w8a8",
+    ]
+    found = command._plans(**nothing | {"formats": ["mx9"], "linear": "w8a8"})
+    assert json.loads(plans.dump(found[0])) == {"*": "mx9", "linear": "w8a8"}
