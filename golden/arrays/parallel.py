@@ -124,8 +124,8 @@ def shares(size: int, multiple: int) -> list[slice]:
     return cuts(size, -(-parts // threads()) * multiple)
 
 
-WORTH = 1 << 18
-"""Steps of a kernel that are worth a thread: handing them over takes as long as 100,000 of them."""
+WORTH = 1 << 20
+"""Steps of a kernel that are worth a thread: a third of a millisecond, of which handing them over may take a third."""
 
 
 def spread(size: int, steps: int, parts: int | None = None) -> list[slice]:

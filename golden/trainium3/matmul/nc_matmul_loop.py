@@ -3,10 +3,17 @@
 Operands are kept in FP32, which holds the numbers of all formats, and a block is decoded when its columns are computed.
 
 Exactness. A product of two elements has at most 48 bits and lies between 2**-298 and 2**256, so float64 has it exactly, and
-fusing it with an addition changes nothing. A block of rows takes the cheaper of two steps for each row of the array, as
-`bitpath.golden.trainium3.matmul.array_loop` does: *plain* where float64 holds all sums, so that the conversion to FP32 is the
-one rounding; else the sum with the partial sum is rounded to odd, then once more to the accumulator, which is as one rounding
-(Boldo and Melquiond). Zeros, infinities and NaN follow IEEE 754.
+fusing it with an addition changes nothing. A block of rows takes the cheapest of three steps for each row of the array:
+
+- *Plain*, as in `bitpath.golden.trainium3.matmul.array_loop`: float64 holds all sums, and the conversion to FP32 is the one
+  rounding.
+- *Near*: all products are multiples of FP32's smallest number, and so are all sums. A sum that float64 rounds to 53 bits then
+  rounds to FP32 as the exact sum does, unless it became a midpoint of FP32: between two midpoints it stays there, and FP32 and
+  float64 both hold the sums below FP32's normal numbers. If a sum of a block is a midpoint, the block takes the next step.
+- *Odd*: the sum with the partial sum is rounded to odd, then once more to the accumulator, which is as one rounding (Boldo and
+  Melquiond).
+
+Zeros, infinities and NaN follow IEEE 754.
 """
 
 import numpy as np
@@ -21,6 +28,10 @@ from bitpath.golden.trainium3.matmul.array_loop import CHUNK, COLUMNS, PLAIN, RO
 
 NO_EXPONENT = 1 << 10
 """Exponent of numbers that are 0 or not finite, beyond every real one."""
+SMALLEST = FP32.emin - FP32.fraction_bits
+"""Exponent of FP32's smallest number."""
+BELOW, HALF = (1 << 52 - FP32.fraction_bits) - 1, 1 << 51 - FP32.fraction_bits
+"""Bits of a float64's code below FP32's last place, and these bits of a midpoint of FP32."""
 
 
 def chain_rows(
@@ -130,7 +141,8 @@ def _chain(
     """
     fields = product_bits, product_to_nearest, fraction_bits, to_nearest
     left, right = np.empty((ROWS, tile * ratio)), np.empty((tile, COLUMNS))
-    partial, steps = np.empty((ROWS, COLUMNS), np.float32), np.empty(tile, np.int64)
+    # Each row reads the partial sums of the one before, and writes others.
+    partial, steps = np.empty((2, ROWS, COLUMNS), np.float32), np.empty(tile, np.int64)
     depth, chunks = y.shape[2], (x.shape[1] + CHUNK - 1) // CHUNK
     for part in range(first, stop):
         b, n, chunk = part // (chunks * y.shape[1]), part // chunks % y.shape[1], part % chunks
@@ -146,12 +158,17 @@ def _chain(
                 for k in range(count * ratio):
                     for r in range(ROWS):
                         left[r, k] = x[b, m, start * ratio + k, r]
-                partial[:] = 0
-                spans = x_lowest[b, m, rows], x_highest[b, m, rows], y_lowest[b, n, rows], y_highest[b, n, rows]
-                choose_steps(*spans, 0, False, steps)
+                partial[0] = 0
+                lowest, others = x_lowest[b, m, rows], y_lowest[b, n, rows]
+                choose_steps(lowest, x_highest[b, m, rows], others, y_highest[b, n, rows], 0, False, steps)
                 for p in range(count):
-                    _row(left, right, own, p, plain, steps[p] == PLAIN, fields, partial[: out.shape[0]])
-                put(partial, out, start > 0)
+                    near = lowest[p] + others[p] >= SMALLEST
+                    before, after = partial[p & 1, : out.shape[0]], partial[1 - (p & 1)]
+                    if not plain:
+                        _other_row(left, right, own, p, fields, before, after)
+                    elif not _cheap_row(left, right, own, p, steps[p] == PLAIN, near, before, after):
+                        _odd_row(left, right, own, p, before, after)
+                put(partial[count & 1], out, start > 0)
 
 
 @piece
@@ -163,24 +180,44 @@ def left_of(x, places, r, p, i):
 
 
 @piece
-def _row(x, y, places, p, plain, exact, fields, partial):
-    """Add row p of the array to the partial sums of a block."""
+def _cheap_row(x, y, places, p, exact, near, before, after):
+    """Add row p of the array to the partial sums of a block, and return True; return False where that takes the odd step."""
+    if exact:
+        for r in range(before.shape[0]):
+            for i in range(COLUMNS):
+                after[r, i] = np.float32(left_of(x, places, r, p, i) * y[p, i] + np.float64(before[r, i]))
+        return True
+    if not near:
+        return False
+    distance = np.uint64(HALF)
+    for r in range(before.shape[0]):
+        for i in range(COLUMNS):
+            total = left_of(x, places, r, p, i) * y[p, i] + np.float64(before[r, i])
+            distance = min(distance, np.uint64(code64(total) & BELOW ^ HALF))
+            after[r, i] = np.float32(total)
+    return distance > 0
+
+
+@piece
+def _odd_row(x, y, places, p, before, after):
+    """Add row p of the array to the partial sums of a block, in two roundings that are as one."""
+    for r in range(before.shape[0]):
+        for i in range(COLUMNS):
+            total, error = two_sum(left_of(x, places, r, p, i) * y[p, i], np.float64(before[r, i]))
+            after[r, i] = np.float32(to_odd(total, error))
+
+
+@piece
+def _other_row(x, y, places, p, fields, before, after):
+    """Add row p of the array to the partial sums of a block by the numerics' fields."""
     product_bits, product_to_nearest, fraction_bits, to_nearest = fields
-    for r in range(partial.shape[0]):
-        if plain and exact:
-            for i in range(COLUMNS):
-                partial[r, i] = np.float32(left_of(x, places, r, p, i) * y[p, i] + np.float64(partial[r, i]))
-        elif plain:
-            for i in range(COLUMNS):
-                total, error = two_sum(left_of(x, places, r, p, i) * y[p, i], np.float64(partial[r, i]))
-                partial[r, i] = np.float32(to_odd(total, error))
-        else:
-            for i in range(COLUMNS):
-                product = left_of(x, places, r, p, i) * y[p, i]
-                if product_bits >= 0 and np.isfinite(product):
-                    product = np.float64(rounded(product, product_bits, product_to_nearest, True, True))
-                total, error = two_sum(product, np.float64(partial[r, i]))
-                if np.isfinite(total):
-                    partial[r, i] = rounded(to_odd(total, error), fraction_bits, to_nearest, True, True)
-                else:
-                    partial[r, i] = total
+    for r in range(before.shape[0]):
+        for i in range(COLUMNS):
+            product = left_of(x, places, r, p, i) * y[p, i]
+            if product_bits >= 0 and np.isfinite(product):
+                product = np.float64(rounded(product, product_bits, product_to_nearest, True, True))
+            total, error = two_sum(product, np.float64(before[r, i]))
+            if np.isfinite(total):
+                after[r, i] = rounded(to_odd(total, error), fraction_bits, to_nearest, True, True)
+            else:
+                after[r, i] = total

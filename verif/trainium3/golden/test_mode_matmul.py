@@ -64,6 +64,22 @@ def test_the_cheap_step_is_taken_where_it_is_exact():
         assert (steps == nc_matmul_loop.PLAIN).all() == cheap
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("small", [0.0, 2.0**-100])
+def test_what_float64_loses_decides_a_tie(sign, small):
+    """1 + 2**-23, then 2**-24 - 2**-70: float64 rounds the sum to a midpoint of FP32, whose even neighbour is above it.
+
+    A product below FP32's smallest number makes the row take the odd step at once.
+    """
+    u = 2.0**-23
+    a = np.array([[1, 1 + u, small]], np.float32)
+    b = np.array([[1 + u], [2.0**-24 * (1 - u)], [small]], np.float32)
+    # Two more columns are not in doubt.
+    b = np.hstack([b, 2 * b * [[1], [0], [1]], b * [[1], [-1], [1]]]).astype(np.float32)
+    got = matmul_mode(np.float32(sign) * a, b, mode="fp32")
+    assert got.tolist() == [[sign * (1 + u), sign * 2 * (1 + u), sign * (1 + u)]]
+
+
 def test_rows_in_blocks_and_their_progress(monkeypatch):
     a, b = (each[0] for each in matrices(np.random.default_rng(22), 300, 70, 33))
     whole, shown = matmul_mode(a, b, mode="bf16"), []
