@@ -47,7 +47,7 @@ class Coverage:
 
     Attributes
     ----------
-    products : in the order of the model.
+    products : in the order of their first calls.
     unit : "MACs" of one forward call, or "weights".
     modules : number of the model's modules by the name of their class.
     """
@@ -126,11 +126,10 @@ def coverage(model: nn.Module, inputs: Any = None) -> Coverage:
         for name, each in model.named_modules():
             hooks.enter_context(counter.within(each, name))
         run(model, inputs)
-    return Coverage(
-        tuple(Product(*place, calls, amount, shape) for (*place, shape), (calls, amount) in counter.found.items()),
-        "MACs",
-        kinds,
-    )
+    products = [
+        Product(module, kind, calls, macs, name) for (module, kind, name), (calls, macs) in counter.found.items()
+    ]
+    return Coverage(tuple(products), "MACs", kinds)
 
 
 @contextmanager
@@ -158,7 +157,11 @@ def run(model: nn.Module, inputs: Any) -> Any:
 
 def _weights(model: nn.Module) -> Iterator[Product]:
     for name, each in model.named_modules():
-        own = 0 if isinstance(each, nn.Embedding) else sum(x.numel() for x in each.parameters(recurse=False) if x.dim() > 1)
+        own = (
+            0
+            if isinstance(each, nn.Embedding)
+            else sum(x.numel() for x in each.parameters(recurse=False) if x.dim() > 1)
+        )
         if own:
             yield Product(name, type(each).__name__, 0, own, _format(each))
 

@@ -103,9 +103,7 @@ def _mv(own: Arithmetic, input: Tensor, vec: Tensor) -> Tensor:
     return _matmul(own, input, vec)
 
 
-def _addmm(
-    own: Arithmetic, input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
-) -> Tensor:
+def _addmm(own: Arithmetic, input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     result, dtype = _multiply(own, mat1, mat2)
     # A beta of 0 ignores the input, NaN included.
     return (alpha * result + (beta * input.to(dtype).float() if beta else 0)).to(dtype)
@@ -124,8 +122,7 @@ def _grouped_mm(
         return NotImplemented
     # Each expert has the rows up to its offset; those after the last one have no result.
     parts = [
-        _matmul(own, input[start:end], mat2[place])
-        for place, (start, end) in enumerate(pairwise([0, *offs.tolist()]))
+        _matmul(own, input[start:end], mat2[place]) for place, (start, end) in enumerate(pairwise([0, *offs.tolist()]))
     ]
     rest = input.shape[0] - sum(len(each) for each in parts)
     return torch.cat([*parts, parts[0].new_zeros(rest, mat2.shape[-1])])
@@ -154,7 +151,9 @@ def _einsum(own: Arithmetic, equation: Any, *operands: Any) -> Any:
         x = x.sum(alone) if alone else x
         term = "".join(letter for letter in term if letter in order)
         x = x.permute([term.index(letter) for letter in order]).expand([sizes[letter] for letter in order])
-        return x.reshape([*(sizes[letter] for letter in batch), *(math.prod(sizes[letter] for letter in each) for each in axes)])
+        return x.reshape(
+            [*(sizes[letter] for letter in batch), *(math.prod(sizes[letter] for letter in each) for each in axes)]
+        )
 
     result = _matmul(own, matrices(tensors[0], terms[0], rows, summed), matrices(tensors[1], terms[1], summed, columns))
     found = [*batch, *rows, *columns]
@@ -167,7 +166,9 @@ def _spelled(equation: str, axes: Sequence[int]) -> tuple[list[str], str]:
     terms = inputs.split(",")
     free = [letter for letter in ascii_letters if letter not in equation]
     # The axes of "..." are aligned at the last one.
-    dots = ["".join(free[len(free) - each + len(term.replace("...", "")) :]) for term, each in zip(terms, axes, strict=True)]
+    dots = [
+        "".join(free[len(free) - each + len(term.replace("...", "")) :]) for term, each in zip(terms, axes, strict=True)
+    ]
     if not arrow:
         once = sorted(letter for letter in {*inputs} - {*",."} if inputs.count(letter) == 1)
         output = "".join(["..." if "..." in inputs else "", *once])
@@ -231,13 +232,13 @@ def _convolution(
     strides, dilations = _each(stride, axes), _each(dilation, axes)
     x = input if input.dim() > axes + 1 else input[None]
     if padding == "same":
-        whole = [step * (size - 1) for step, size in zip(dilations, kernel, strict=True)]
+        whole = [gap * (size - 1) for gap, size in zip(dilations, kernel, strict=True)]
         sides = [(each // 2, each - each // 2) for each in whole]
     else:
         sides = [(each, each) for each in _each(0 if isinstance(padding, str) else padding, axes)]
     x = functional.pad(x, [*chain(*reversed(sides))])
-    for axis, (size, stride, dilation) in enumerate(zip(kernel, strides, dilations, strict=True), 2):
-        x = x.unfold(axis, dilation * (size - 1) + 1, stride)[..., ::dilation]
+    for axis, (size, step, gap) in enumerate(zip(kernel, strides, dilations, strict=True), 2):
+        x = x.unfold(axis, gap * (size - 1) + 1, step)[..., ::gap]
     # [B, C, *places, *kernel] becomes [groups, B * places, C / groups * kernel].
     batch, places = x.shape[0], x.shape[2 : 2 + axes]
     x = x.unflatten(1, (groups, -1)).movedim(2, 2 + axes).movedim(1, 0)

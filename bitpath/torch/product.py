@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.weak import WeakIdKeyDictionary
 
-from bitpath.golden.matmul import matmul
+from bitpath.golden.matmul import Prepared, matmul, prepare
 from bitpath.torch.arithmetic import Arithmetic, arguments
 
 
@@ -30,9 +30,8 @@ def _matmul(a: Tensor, b: Tensor, forward: str, backward: str | None, rounded: t
     shape = _shape(a, b)
     if not (a.numel() and b.numel()):
         return a.new_zeros(shape, dtype=torch.float32)
-    left = _array(a, rounded)
-    found = matmul(left, _right(b, forward, rounded), **arguments(forward))
-    return torch.from_numpy(found).to(a.device)
+    found = matmul(_array(a, rounded), _right(b, forward, rounded))
+    return torch.from_numpy(np.ascontiguousarray(found)).to(a.device)
 
 
 @_matmul.register_fake
@@ -152,7 +151,7 @@ class _Kept(NamedTuple):
     version: int
     names: tuple[str, torch.dtype | None]
     elements: int
-    right: Any
+    right: Prepared
 
 
 _KEPT: Any = WeakIdKeyDictionary()
@@ -161,16 +160,18 @@ _MOST = 2
 """Elements that are kept, in units of the parameter's own: a weight and its transpose, for the gradient."""
 
 
-def _right(b: Tensor, forward: str, rounded: torch.dtype | None) -> Any:
+def _right(b: Tensor, forward: str, rounded: torch.dtype | None) -> Prepared:
     owner = b if b._base is None else b._base
     if not isinstance(owner, nn.Parameter) or b.is_inference() or b.numel() > _MOST * owner.numel():
-        return _array(b, rounded)
+        return prepare(_array(b, rounded), **arguments(forward))
     views = _KEPT.setdefault(owner, {})
     view, storage = (b.dtype, b.storage_offset(), b.shape, b.stride()), b.untyped_storage()
     kept = views.pop(view, None)
     if kept is None or (kept.storage.data_ptr(), *kept[1:3]) != (storage.data_ptr(), b._version, (forward, rounded)):
         while sum(each.elements for each in views.values()) + b.numel() > _MOST * owner.numel():
             views.pop(next(iter(views)))
-        kept = _Kept(storage, b._version, (forward, rounded), b.numel(), _array(b, rounded))
+        kept = _Kept(
+            storage, b._version, (forward, rounded), b.numel(), prepare(_array(b, rounded), **arguments(forward))
+        )
     views[view] = kept
     return kept.right
