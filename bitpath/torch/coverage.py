@@ -122,7 +122,8 @@ def coverage(model: nn.Module, inputs: Any = None) -> Coverage:
     if inputs is None:
         return Coverage(tuple(_weights(model)), "weights", kinds)
     counter = _Counter()
-    with evaluated(model), ExitStack() as hooks, counter:
+    # That kernel is made of products that are counted.
+    with evaluated(model), sdpa_kernel(SDPBackend.MATH), ExitStack() as hooks, counter:
         for name, each in model.named_modules():
             hooks.enter_context(counter.within(each, name))
         run(model, inputs)
@@ -140,7 +141,7 @@ def evaluated(model: nn.Module) -> Iterator[None]:
     model.eval()
     torch.backends.mha.set_fastpath_enabled(False)
     try:
-        with torch.no_grad(), sdpa_kernel(SDPBackend.MATH), torch.backends.mkldnn.flags(enabled=False):
+        with torch.no_grad():
             yield
     finally:
         torch.backends.mha.set_fastpath_enabled(fast)
@@ -223,6 +224,11 @@ def _of_convolution(args: Any, result: Tensor) -> int:
     return (args[0] if transposed else result).numel() * math.prod(weight.shape[1:])
 
 
+def _of_recurrent(args: Any, result: Any) -> int:
+    # Each step multiplies by the weights of the input and of the state.
+    return math.prod(args[0].shape[:-1]) * (args[1].numel() + args[2].numel())
+
+
 def _of_bilinear(args: Any, result: Tensor) -> int:
     # Three operands, each with axes of 1 put in at places of its own; the first two are multiplied along all axes.
     shapes = [_with_ones(x.shape, places) for x, places in zip(args[:3], args[3:6], strict=True)]
@@ -243,6 +249,7 @@ _MACS: Mapping[Any, Callable[[Any, Tensor], int]] = {
     **dict.fromkeys((_ATEN.addmm, _ATEN.baddbmm, _ATEN.addmv), _pairs(1)),
     **({_ATEN._grouped_mm: _pairs(0)} if hasattr(_ATEN, "_grouped_mm") else {}),
     _ATEN.convolution: _of_convolution,
+    _ATEN.mkldnn_rnn_layer: _of_recurrent,
     _ATEN._trilinear: _of_bilinear,
 }
 """MACs of torch's operators that multiply, as their kernels are called in `evaluated`."""

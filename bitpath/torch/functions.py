@@ -152,7 +152,7 @@ def _einsum(own: Arithmetic, equation: Any, *operands: Any) -> Any:
         term = "".join(letter for letter in term if letter in order)
         x = x.permute([term.index(letter) for letter in order]).expand([sizes[letter] for letter in order])
         return x.reshape(
-            [*(sizes[letter] for letter in batch), *(math.prod(sizes[letter] for letter in each) for each in axes)]
+            [*(sizes[letter] for letter in batch), *(math.prod([sizes[letter] for letter in each]) for each in axes)]
         )
 
     result = _matmul(own, matrices(tensors[0], terms[0], rows, summed), matrices(tensors[1], terms[1], summed, columns))

@@ -114,5 +114,3 @@ def test_mistakes_are_one_sentence(change, error, says):
     x, w, _ = tensors(2)
     with pytest.raises(error, match=f"^{says}$"):
         layers.linear(**({"x": x, "w": w, "format": "mx9"} | change))
-
-
