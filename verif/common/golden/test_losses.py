@@ -50,7 +50,7 @@ def test_the_divergence_follows_its_definition():
 def test_other_shapes_and_numbers_are_refused(loss):
     with pytest.raises(ValueError, match=r"^result must have shape \[3, 2\], as the reference has, not \(2, 2\)$"):
         loss(np.ones((2, 2)), np.ones((3, 2)))
-    with pytest.raises(TypeError, match="^reference must hold floats or integers, not bool$"):
+    with pytest.raises(TypeError, match=r"^reference must hold floats or integers, not bool$"):
         loss(np.ones(2), np.ones(2, bool))
 
 

@@ -176,7 +176,7 @@ def test_a_model_with_nothing_to_convert_says_what_it_has(model, has):
 
 
 def test_options_are_checked_at_once():
-    with pytest.raises(ValueError, match="^chip must be 'wormhole' or 'blackhole', not 'grayskull'$"):
+    with pytest.raises(ValueError, match=r"^chip must be 'wormhole' or 'blackhole', not 'grayskull'$"):
         layers.convert(network(), format="bf16_lofi", chip="grayskull")
     with pytest.raises(TypeError, match=r"^model must be a Module, not a Tensor$"):
         layers.convert(torch.ones(3), format="mx6")

@@ -119,5 +119,5 @@ def test_a_model_without_products_says_what_it_has():
 
 
 def test_other_models_are_refused():
-    with pytest.raises(TypeError, match="^model must be a Module, not a Tensor$"):
+    with pytest.raises(TypeError, match=r"^model must be a Module, not a Tensor$"):
         layers.coverage(torch.ones(2))

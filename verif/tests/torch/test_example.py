@@ -9,6 +9,7 @@ import pytest
 
 from bitpath.sim.flows import operands
 
+layers = pytest.importorskip("bitpath.torch")
 torch = pytest.importorskip("bitpath.verif.tests.torch.samples").torch
 example = pytest.importorskip("examples.accuracy_by_layer")
 pytestmark = pytest.mark.deep
@@ -43,15 +44,37 @@ def test_the_examples_encoder_gives_the_tensors_of_the_layer_that_runs_multiply(
     np.testing.assert_allclose(found[0][:128], inputs, rtol=2**-11, atol=2e-4)
 
 
+def shown(number):
+    """Return a block of the page that shows what was printed, by words."""
+    return words(re.findall(r"^```text\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)[number])
+
+
+def words(text):
+    return [line.split() for line in text.splitlines()]
+
+
+def numbers(lines):
+    return np.array([line[1:] for line in lines[1:]], float)
+
+
+# The float32 operations between the products round as the processor's kernels do: the last digit may differ.
+
+
 def test_the_page_shows_what_the_example_prints(model, capsys):
-    """The float32 operations between the layers round as the processor's kernels do: the last digit may differ by 1."""
     example.main(example.FORMATS)
-    shown = re.search(r"^```text\n(.*?)^```$", PAGE.read_text(), re.MULTILINE | re.DOTALL)[1]
-    printed, page = ([line.split() for line in text.splitlines()] for text in (capsys.readouterr().out, shown))
+    printed, page = words(capsys.readouterr().out), shown(0)
     assert len(page) == 38
     assert [line[0] for line in printed] == [line[0] for line in page]
     assert printed[0] == page[0]
-    errors = [
-        np.subtract(np.array(a[1:], float), np.array(b[1:], float)) for a, b in zip(printed[1:], page[1:], strict=True)
-    ]
-    assert np.abs(errors).max() < 0.15
+    assert np.abs(numbers(printed) - numbers(page)).max() < 0.15
+
+
+def test_the_page_shows_what_the_reports_print(model):
+    encoder, x = example.read_model(model), example.embed(model, example.TEXT)
+    chosen = ["*.query", "*.key", "*.value", "*.output", "*.up", "*.down"]
+    *rows, total = words(str(layers.coverage(layers.convert(encoder, format="mx9", where=chosen), x)))
+    assert [*rows[:8], ["..."], total] == shown(1)
+    formats = ["mxfp8_e4m3", "bfp8_hifi2", "mx6"]
+    printed, page = words(str(layers.sensitivity(encoder, x, formats, where=["5", "5.*"]))), shown(2)
+    assert [printed[0], *(line[0] for line in printed)] == [page[0], *(line[0] for line in page)]
+    np.testing.assert_allclose(numbers(printed), numbers(page), rtol=0.02)

@@ -206,7 +206,7 @@ def test_a_compiled_function_has_the_same_bits():
 
 
 def test_mistakes_of_names_are_those_of_linear():
-    with pytest.raises(ValueError, match="^format must be one of floats for a layer, not 'int8'$"):
+    with pytest.raises(ValueError, match=r"^format must be one of floats for a layer, not 'int8'$"):
         layers.machine(format="int8")
-    with pytest.raises(TypeError, match="^options of trainium3 must be .*, not 'chip'$"):
+    with pytest.raises(TypeError, match=r"^options of trainium3 must be .*, not 'chip'$"):
         layers.machine(format="mxfp4", chip="wormhole")
