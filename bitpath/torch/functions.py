@@ -8,7 +8,6 @@ from __future__ import annotations  # as in product.py
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from inspect import signature
 from itertools import chain, pairwise
 from string import ascii_letters
@@ -284,13 +283,15 @@ _FUNCTIONS: Mapping[Callable[..., Any], Callable[..., Any]] = {
 }
 _TAKEN = {own: frozenset(signature(own).parameters) for own in _FUNCTIONS.values()}
 
-
-@cache
-def _multi_head() -> Callable[..., Any]:
-    """Return torch's own function, which first asks whether a mode replaces it as a whole, without that question."""
-    own = functional.multi_head_attention_forward
-    names = {**vars(functional), "has_torch_function": lambda _: False}
-    return FunctionType(own.__code__, names, argdefs=own.__defaults__)
+if isinstance(
+    functional.multi_head_attention_forward, FunctionType
+):  # torch itself, not what the pages put in its place
+    # Torch's own function first asks whether a mode replaces it as a whole; this one does not ask.
+    _MULTI_HEAD = FunctionType(
+        functional.multi_head_attention_forward.__code__,
+        {**vars(functional), "has_torch_function": lambda _: False},
+        argdefs=functional.multi_head_attention_forward.__defaults__,
+    )
 
 
 class Products(TorchFunctionMode):
@@ -305,7 +306,7 @@ class Products(TorchFunctionMode):
         kwargs = kwargs or {}
         if func is functional.multi_head_attention_forward:
             with self:
-                return _multi_head()(*args, **kwargs)
+                return _MULTI_HEAD(*args, **kwargs)
         if func not in _FUNCTIONS:
             return func(*args, **kwargs)
         if self.own is None:
