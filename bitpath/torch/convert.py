@@ -81,7 +81,7 @@ def candidates(model: nn.Module) -> dict[str, nn.Module]:
     return {
         name: each
         for name, each in model.named_modules()
-        if type(each) in _LAYERS or not type(each).__module__.startswith("torch.nn.")
+        if type(each) in _LAYERS or not type(each).__module__.startswith("torch.nn.modules.")
     }
 
 

@@ -72,7 +72,9 @@ def _save(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
 
 
 def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-    a, b = (_rounded(each, ctx.rounded) for each in ctx.saved_tensors)
+    # Checkpoints recompute them, once.
+    saved = ctx.saved_tensors
+    a, b = (_rounded(each, ctx.rounded) for each in saved)
     multiply = _multiplier(ctx.backward_arithmetic)
     for_a = multiply(gradient, b.mT) if ctx.needs_input_grad[0] else None
     for_b = None
@@ -82,7 +84,7 @@ def _backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         for_b = multiply(left.mT, right)
     found = [
         None if each is None else each.sum_to_size(of.shape).to(of.dtype)
-        for each, of in zip((for_a, for_b), ctx.saved_tensors, strict=True)
+        for each, of in zip((for_a, for_b), saved, strict=True)
     ]
     return *found, None, None, None
 

@@ -9,8 +9,9 @@ import pytest
 layers = pytest.importorskip("bitpath.torch")
 samples = pytest.importorskip("bitpath.verif.tests.torch.samples")
 models = pytest.importorskip("bitpath.verif.tests.torch.models")
+products = pytest.importorskip("bitpath.torch.product")
 torch, tensors, golden = samples.torch, samples.tensors, samples.golden
-nn, functional = torch.nn, torch.nn.functional
+nn, functional, checkpoint = torch.nn, torch.nn.functional, torch.utils.checkpoint.checkpoint
 pytestmark = pytest.mark.deep
 
 
@@ -164,6 +165,34 @@ def test_the_gradient_reaches_the_weights_of_products():
     converted(x).sum().backward()
     hidden = converted.layer(x)
     assert torch.equal(converted.weight.grad, golden(hidden.T, torch.ones(4, 5), format="bf16"))
+
+
+def test_a_checkpoint_recomputes_the_same_bits():
+    model, (x,) = models.attention()
+    converted, gradients = layers.convert(model, format="mx6"), []
+    for call in (converted, lambda x: checkpoint(converted, x, use_reentrant=False)):
+        converted.zero_grad()
+        call(x).square().sum().backward()
+        gradients.append([each.grad for each in converted.parameters()])
+    assert all(map(torch.equal, *gradients))
+
+
+def test_a_parametrized_layer_is_converted_in_its_place():
+    layer, (x, _, _) = nn.utils.parametrizations.weight_norm(nn.Linear(48, 5)), tensors(4)
+    expected = layers.linear(x, layer.weight, layer.bias, format="mx4")
+    assert torch.equal(layers.convert(layer, format="mx4")(x), expected)
+
+
+def test_a_second_run_converts_activations_only(monkeypatch):
+    """Two products of attention and one of the mixture have no weight."""
+    model, inputs = models.language()
+    converted, prepared, own = layers.convert(model, format="mx6"), [], products.prepare
+    monkeypatch.setattr(products, "prepare", lambda b, **names: prepared.append(b) or own(b, **names))
+    with torch.no_grad():
+        for new in (9, 3):
+            prepared.clear()
+            converted(*inputs)
+            assert len(prepared) == new
 
 
 @pytest.mark.parametrize(
