@@ -18,18 +18,19 @@ from bitpath.torch.coverage import coverage, evaluated, run
 
 Formats = Iterable[str] | Mapping[str, Mapping[str, Any]]
 Metric = Callable[[Any, Any], float]
+Where = Callable[[str, nn.Module], bool] | Sequence[str] | None
 
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What a model's output loses with one module at a time in a format, and with all of them.
+    """What a model's output loses with one module, or group of modules, at a time in a format, and with all of them.
 
     It shows itself as a table: as text, and as HTML in a notebook.
 
     Attributes
     ----------
     metric : name of the metric.
-    losses : the metric for each format, by the name of the module; "(all)" is all of them, "(model)" the model's own products.
+    losses : the metric for each format, by module or group; "(all)" is all of them, "(model)" the model's own products.
     """
 
     metric: str
@@ -61,23 +62,25 @@ def sensitivity(
     formats: Formats,
     *,
     metric: Metric | None = None,
-    where: Callable[[str, nn.Module], bool] | Sequence[str] | None = None,
+    where: Where | Mapping[str, Where] = None,
     progress: Progress | None = None,
 ) -> Sensitivity:
-    """Return what a model's output loses in each format, with one module at a time in it, and with all.
+    """Return what a model's output loses in each format, with one module or group of modules at a time in it, and with all.
 
-    A run is a forward call in eval mode. Its output is compared with that of the model as it is, in torch's arithmetic. The modules are those whose
-    products `convert` takes and that make some with these inputs; modules that are converted already stay as they are.
+    A run is a forward call in eval mode. Its output is compared with that of the model as it is. The modules are those
+    whose products `convert` takes and that make some with these inputs; modules that are converted already stay as they
+    are.
 
     Parameters
     ----------
     model : a module of torch.
     inputs : as `coverage` takes them. The output is a tensor, a tuple or list whose first one counts, or has `logits`.
-    formats : names of formats, or for each title the arguments of `linear` by name: ``{"mxfp4 adjacent": {"format": "mxfp4", "k_order":
-        "adjacent"}}``.
+    formats : names of formats, or for each title the arguments of `linear` by name:
+        ``{"mxfp4 adjacent": {"format": "mxfp4", "k_order": "adjacent"}}``.
     metric : takes an output and the model's own, tensors, and returns a number. None is `kl_divergence` for an output
         with `logits`, else `relative_rms`.
-    where : modules, as `convert` takes it.
+    where : modules, each a row, as `convert` takes it; or for each row's title such a choice, whose modules are in the
+        format together: ``{"up": ["*.up"], "block 0": ["blocks.0.*"]}``.
     progress : is told the number of finished runs and of all.
 
     Raises
@@ -86,12 +89,12 @@ def sensitivity(
     """
     check_instance("model", model, nn.Module)
     ways = _ways(formats)
-    chosen = choose(model, where)
+    groups = _groups(model, where)
     made = {each.module for each in coverage(model, inputs).products if each.format is None}
-    modules = [name for name in chosen if name in made]
-    if not modules:
+    runs = {title: names & made for title, names in groups.items() if names & made}
+    if not runs:
         raise ValueError("model must make products in the modules of where that are not converted")
-    runs = {name or "(model)": {name} for name in modules} | {"(all)": set(modules)}
+    runs["(all)"] = set().union(*runs.values())
     losses: dict[str, dict[str, float]] = {}
     with evaluated(model):
         reference, has_logits = _output(run(model, inputs))
@@ -105,6 +108,12 @@ def sensitivity(
                 if progress is not None:
                     progress(sum(map(len, losses.values())), len(ways) * len(runs))
     return Sensitivity(getattr(metric, "__name__", "metric"), losses)
+
+
+def _groups(model: nn.Module, where: Any) -> dict[str, set[str]]:
+    if isinstance(where, Mapping):
+        return {title: {*choose(model, each)} for title, each in where.items()}
+    return {name or "(model)": {name} for name in choose(model, where)}
 
 
 def _ways(formats: Any) -> dict[str, Arithmetic]:

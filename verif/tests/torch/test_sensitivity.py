@@ -58,6 +58,18 @@ def test_arguments_by_title_modules_and_a_metric():
     assert found.losses["near"] != found.losses["far"]
 
 
+def test_groups_of_modules():
+    model, (tokens,) = models.language()
+    groups = {"attention": ["attention*"], "inner and head": ["attention.inner", ""], "routers": ["*.router"]}
+    (losses,) = layers.sensitivity(model, tokens, ["mx6"], where=groups).losses.values()
+    assert list(losses) == [*groups, "(all)"]
+    with torch.no_grad():
+        exact = model(tokens)["logits"]
+        for title, where in (*groups.items(), ("(all)", [each for some in groups.values() for each in some])):
+            converted = layers.convert(model, format="mx6", where=where)(tokens)["logits"]
+            assert losses[title] == layers.kl_divergence(converted, exact)
+
+
 def test_it_shows_itself():
     found = layers.Sensitivity(
         "relative_rms", {"mx6": {"up": 0.0123456, "(all)": 0.5}, "mx4": {"up": 2.0, "(all)": 7e-9}}
