@@ -1,6 +1,5 @@
 """Errors of a matmul in each format against the product in float64, as numbers, a table and a plot."""
 
-import html
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -13,6 +12,7 @@ from bitpath.golden.arrays.arguments import check_choice, numbers, one_of, opera
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.machines import MACHINES, find_machine
 from bitpath.golden.matmul import find_arguments, matmul
+from bitpath.golden.tables import as_html, as_text
 
 FORMATS = ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp4", "bf16_hifi4", "bf16_lofi", "bfp8_hifi2", "mx9", "mx6", "mx4", "bf16")
 """Formats that are compared by default: those that `bitpath run` multiplies."""
@@ -73,20 +73,10 @@ class Comparison:
     errors: Mapping[str, Errors]
 
     def __str__(self) -> str:
-        rows = [HEAD, *self._rows()]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return "\n".join(
-            "  ".join(
-                cell.ljust(width) if place < 2 else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ).rstrip()
-            for row in rows
-        )
+        return as_text([HEAD, *self._rows()], left=2)
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(each)}</th>" for each in HEAD)
-        rows = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in self._rows())
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        return as_html([HEAD, *self._rows()])
 
     def to_json(self) -> str:
         """Return the errors of each format as a JSON object."""
