@@ -10,21 +10,24 @@ from torch import Tensor, nn
 
 from bitpath.golden.arrays.arguments import check_instance
 from bitpath.torch.arithmetic import Arithmetic, arithmetic
-from bitpath.torch.functions import Products, linear
+from bitpath.torch.functions import Products, apply_linear
 
 
 class MachineLinear(nn.Linear):
     """An `nn.Linear` that computes as `linear` does, with its arguments by name in `names`; `convert` makes it."""
 
     names: Mapping[str, Any]
+    own: Arithmetic
 
     def forward(self, input: Tensor) -> Tensor:
         """Return the layer's output, [..., out_features]."""
-        return linear(input, self.weight, self.bias, **self.names)
+        return apply_linear(self.own, input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         """Return the sizes and the names for ``print(model)``."""
-        return ", ".join([super().extra_repr(), *(f"{name}={each}" for name, each in self.names.items() if each)])
+        return ", ".join(
+            [super().extra_repr(), *(f"{name}={each}" for name, each in self.names.items() if each is not None)]
+        )
 
 
 def convert(
@@ -67,9 +70,9 @@ def convert(
         "backward_format": backward_format,
         **options,
     }
-    arithmetic(**names)
+    own = arithmetic(**names)
     copy = deepcopy(model)
-    exchange(copy, choose(copy, where), names)
+    _exchange(copy, choose(copy, where), names, own)
     return copy
 
 
@@ -108,15 +111,15 @@ def _listed(names: Mapping[str, Any]) -> str:
     return ", ".join(shown if len(shown) <= 6 else [*shown[:5], f"... {shown[-1]} ({len(shown)} in all)"])
 
 
-def exchange(model: nn.Module, chosen: Mapping[str, nn.Module], names: Mapping[str, Any]) -> None:
+def _exchange(model: nn.Module, chosen: Mapping[str, nn.Module], names: Mapping[str, Any], own: Arithmetic) -> None:
     """Convert chosen modules of a model in place."""
     for each in chosen.values():
         if type(each) in (nn.Linear, MachineLinear):
             # Parameters, hooks, and every place in the model that shares the layer stay.
             each.__class__ = MachineLinear
-            each.names = names
+            each.names, each.own = names, own
         else:
-            _set_scope(each, arithmetic(**names))
+            _set_scope(each, own)
     found = candidates(model)
     outer = [name for name, each in found.items() if getattr(scope_of(each), "own", None) is not None]
     for name, each in found.items():
@@ -151,7 +154,7 @@ class Scope(Products):
 
 
 def scope_of(module: nn.Module) -> Scope | None:
-    """Return the scope of a module that `exchange` converted or left."""
+    """Return the scope of a module that `convert` converted or left."""
     return getattr(module, "machine_scope", None)
 
 

@@ -168,10 +168,8 @@ def _weights(model: nn.Module) -> Iterator[Product]:
 
 
 def _format(module: nn.Module) -> str | None:
-    if isinstance(module, MachineLinear):
-        return module.names["format"]
-    scope = scope_of(module)
-    return None if scope is None or scope.own is None else shown(scope.own.forward)
+    own = module.own if isinstance(module, MachineLinear) else getattr(scope_of(module), "own", None)
+    return None if own is None else shown(own.forward)
 
 
 class _Counter(TorchDispatchMode):

@@ -62,7 +62,7 @@ def linear(
     TypeError, ValueError : shapes, dtypes, names or options other than these.
     """
     own = arithmetic(format=format, machine=machine, numerics=numerics, backward_format=backward_format, **options)
-    return _linear(own, x, w, bias)
+    return apply_linear(own, x, w, bias)
 
 
 # Torch's own functions by their names and arguments, but for the first. NotImplemented leaves a call to torch.
@@ -71,13 +71,14 @@ def linear(
 def _multiply(own: Arithmetic, a: Tensor, b: Tensor) -> tuple[Tensor, torch.dtype]:
     """Return ``a @ b`` in float32, and the dtype of torch's own result."""
     kind = a.device.type
-    if a.dtype == torch.float64 or not torch.is_autocast_enabled(kind):
+    if a.dtype == torch.float64 or not (torch.amp.is_autocast_available(kind) and torch.is_autocast_enabled(kind)):
         return product(a, b, own), a.dtype
     rounded = torch.get_autocast_dtype(kind)
     return product(a, b, own, rounded), rounded
 
 
-def _linear(own: Arithmetic, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+def apply_linear(own: Arithmetic, input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """Return what `linear` returns."""
     if weight.dim() != 2 or not input.dim() or input.shape[-1] != weight.shape[1]:
         raise ValueError(f"x and w must have shapes [..., K] and [N, K], not {[*input.shape]} and {[*weight.shape]}")
     result, dtype = _multiply(own, input if input.dim() > 1 else input[None], weight.T)
@@ -133,7 +134,7 @@ def _grouped_mm(
 def _einsum(own: Arithmetic, equation: Any, *operands: Any) -> Any:
     """Return a sum of products of two tensors as one batched product; letters of one of them alone are summed first."""
     tensors = operands[0] if len(operands) == 1 and isinstance(operands[0], list | tuple) else operands
-    if not isinstance(equation, str) or len(tensors) != 2:
+    if not isinstance(equation, str) or len(tensors) != 2 or not all(each.is_floating_point() for each in tensors):
         return NotImplemented
     terms, output = _spelled(equation, [each.dim() for each in tensors])
     shared = set(terms[0]) & set(terms[1])
@@ -275,7 +276,7 @@ _FUNCTIONS: Mapping[Callable[..., Any], Callable[..., Any]] = {
     torch.baddbmm: _baddbmm,
     Tensor.baddbmm: _baddbmm,
     torch.einsum: _einsum,
-    functional.linear: _linear,
+    functional.linear: apply_linear,
     functional.scaled_dot_product_attention: _attention,
     **dict.fromkeys((functional.conv1d, functional.conv2d, functional.conv3d), _convolution),
     # Products of experts, in newer versions of torch.

@@ -37,6 +37,7 @@ def test_a_converted_model_is_a_copy_that_loads_the_same_weights():
     inner = layers.linear(hidden, model[2][0].weight, model[2][0].bias, format="mx6")
     assert torch.equal(converted(x), layers.linear(inner, model[2][1].weight, format="mx6"))
     assert "format=mx6" in repr(converted)
+    assert "rounding=0" in repr(layers.convert(model, format="mx6", rounding=0))
 
 
 @pytest.mark.parametrize(
@@ -202,6 +203,21 @@ def test_a_second_run_converts_activations_only(monkeypatch):
 def test_a_model_with_nothing_to_convert_says_what_it_has(model, has):
     with pytest.raises(ValueError, match=f"^model must have layers that multiply, not only {has}$"):
         layers.convert(model, format="mx6")
+
+
+def test_a_model_without_numbers_keeps_shapes():
+    model, _ = models.attention()
+    y = layers.convert(model.to("meta"), format="mx6")(torch.ones(2, 6, 32, device="meta"))
+    assert (y.device.type, y.shape) == ("meta", (2, 6, 32))
+
+
+def test_a_file_of_numerics_is_read_once(tmp_path):
+    file, x = tmp_path / "own.json", tensors(4)[0]
+    file.write_text('{"align_fraction_bits": 8}')
+    converted = layers.convert(network(), format="mxfp8_e4m3", numerics=str(file))
+    expected = converted(x)
+    file.unlink()
+    assert torch.equal(converted(x), expected)
 
 
 def test_options_are_checked_at_once():

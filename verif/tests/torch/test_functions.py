@@ -159,6 +159,11 @@ def test_multi_head_attention_is_torchs_own_with_products_by_golden(need_weights
 LEFT = {
     "integers": (torch.matmul, [torch.ones(2, 3, dtype=torch.int64), torch.ones(3, 2, dtype=torch.int64)], {}),
     "complex": (torch.matmul, [torch.ones(2, 3, dtype=torch.complex64), torch.ones(3, 2, dtype=torch.complex64)], {}),
+    "integers in a list": (
+        torch.einsum,
+        ["ij,jk", [torch.ones(2, 3, dtype=torch.int64), torch.ones(3, 2, dtype=torch.int64)]],
+        {},
+    ),
     "out": (torch.matmul, shaped((2, 3), (3, 2)), {"out": torch.empty(2, 2)}),
     "outer product": (torch.einsum, ["i,j->ij", *shaped((3,), (5,))], {}),
     "elements": (torch.einsum, ["ij,ij->ij", *shaped((3, 4), (3, 4))], {}),
