@@ -62,10 +62,22 @@ def text(name: str, format: str, machine: str | None = None, numerics: Any = Non
     return found
 
 
+def part(found: str, name: str) -> str:
+    """Return the text of the errors that one part of the arithmetic makes: "operands" or "sums", as `compare` splits them."""
+    return json.dumps(json.loads(found) | {"part": name}, sort_keys=True)
+
+
+@cache
+def part_of(found: str) -> str | None:
+    """Return the part that a text of `part` names; None is the whole arithmetic."""
+    return json.loads(found).get("part")
+
+
 @cache
 def arguments(found: str) -> Mapping[str, Any]:
     """Return the arguments of `bitpath.matmul` that a text of `text` stands for."""
     given = json.loads(found)
+    given.pop("part", None)
     numerics = given.get("numerics")
     if isinstance(numerics, dict):
         (kind, fields), *_ = numerics.items()

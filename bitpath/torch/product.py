@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 from torch.utils.weak import WeakIdKeyDictionary
 
-from bitpath.golden.matmul import Prepared, matmul, prepare
-from bitpath.torch.arithmetic import Arithmetic, arguments
+from bitpath.golden.matmul import Prepared, find_arguments, matmul, prepare
+from bitpath.torch.arithmetic import Arithmetic, arguments, part_of
 
 
 def product(a: Tensor, b: Tensor, own: Arithmetic, rounded: torch.dtype | None = None) -> Tensor:
@@ -35,7 +35,10 @@ def _matmul(a: Tensor, b: Tensor, forward: str, backward: str | None, rounded: t
     shape = _shape(a, b)
     if not (a.numel() and b.numel()):
         return a.new_zeros(shape, dtype=torch.float32)
-    found = matmul(_array(a, rounded), _right(b, forward, rounded))
+    if part_of(forward) is None:
+        found = matmul(_array(a, rounded), _right(b, forward, rounded))
+    else:
+        found = _in_part(_array(a, rounded), _array(b, rounded), forward)
     return torch.from_numpy(np.ascontiguousarray(found)).to(a.device)
 
 
@@ -57,6 +60,17 @@ def _shape(a: Tensor, b: Tensor) -> tuple[int, ...]:
 
 def _array(x: Tensor, rounded: torch.dtype | None) -> np.ndarray:
     return _rounded(x.detach(), rounded).float().cpu().numpy()
+
+
+def _in_part(a: np.ndarray, b: np.ndarray, forward: str) -> np.ndarray:
+    """Return a product with the errors of its operands alone, or of its products and sums alone, in float64, as float32."""
+    given = dict(arguments(forward))
+    record, own = find_arguments(given.pop("machine"), given.pop("format"), given.pop("numerics", None), given)
+    sides = (record.numbers(name, x, **own).astype(np.float64) for name, x in (("a", a), ("b", b)))
+    found = np.matmul(*sides)
+    if part_of(forward) == "sums":
+        found = np.matmul(a.astype(np.float64), b.astype(np.float64)) + (matmul(a, b, **arguments(forward)) - found)
+    return found.astype(np.float32)
 
 
 def _rounded(x: Tensor, dtype: torch.dtype | None) -> Tensor:

@@ -12,7 +12,7 @@ from bitpath.golden.arrays.arguments import check_instance
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.losses import kl_divergence, relative_rms
 from bitpath.golden.tables import as_html, as_text
-from bitpath.torch.arithmetic import Arithmetic, arithmetic
+from bitpath.torch.arithmetic import Arithmetic, arithmetic, part
 from bitpath.torch.convert import Scope, candidates, choose
 from bitpath.torch.coverage import coverage, evaluated, run
 
@@ -63,6 +63,7 @@ def sensitivity(
     *,
     metric: Metric | None = None,
     where: Where | Mapping[str, Where] = None,
+    split: bool = False,
     progress: Progress | None = None,
 ) -> Sensitivity:
     """Return what a model's output loses in each format, with one module or group of modules at a time in it, and with all.
@@ -81,6 +82,8 @@ def sensitivity(
         with `logits`, else `relative_rms`.
     where : modules, each a row, as `convert` takes it; or for each row's title such a choice, whose modules are in the
         format together: ``{"up": ["*.up"], "block 0": ["blocks.0.*"]}``.
+    split : True for two further columns of each format, as `bitpath.compare` splits errors: those of the operands alone, and
+        those of the products and sums alone.
     progress : is told the number of finished runs and of all.
 
     Raises
@@ -88,7 +91,7 @@ def sensitivity(
     TypeError, ValueError : as `convert`; no format; another output; a model without products.
     """
     check_instance("model", model, nn.Module)
-    ways = _ways(formats)
+    ways = _ways(formats, split)
     groups = _groups(model, where)
     made = {each.module for each in coverage(model, inputs).products if each.format is None}
     runs = {title: names & made for title, names in groups.items() if names & made}
@@ -116,13 +119,18 @@ def _groups(model: nn.Module, where: Any) -> dict[str, set[str]]:
     return {name or "(model)": {name} for name in choose(model, where)}
 
 
-def _ways(formats: Any) -> dict[str, Arithmetic]:
+def _ways(formats: Any, split: bool) -> dict[str, Arithmetic]:
     if isinstance(formats, str) or not isinstance(formats, Iterable):
         raise TypeError(f"formats must be a list of names, not {formats!r}")
     named = formats if isinstance(formats, Mapping) else {each: {"format": each} for each in formats}
     if not named:
         raise ValueError("formats must name at least one format")
-    return {title: arithmetic(**names) for title, names in named.items()}
+    found = {}
+    for title, names in named.items():
+        found[title] = own = arithmetic(**names)
+        for each in ("operands", "sums") if split else ():
+            found[f"{title}, {each}"] = own._replace(forward=part(own.forward, each))
+    return found
 
 
 def _output(found: Any) -> tuple[Tensor, bool]:

@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+import bitpath
+
 layers = pytest.importorskip("bitpath.torch")
 models = pytest.importorskip("bitpath.verif.tests.torch.models")
 torch = models.torch
@@ -68,6 +70,28 @@ def test_groups_of_modules():
         for title, where in (*groups.items(), ("(all)", [each for some in groups.values() for each in some])):
             converted = layers.convert(model, format="mx6", where=where)(tokens)["logits"]
             assert losses[title] == layers.kl_divergence(converted, exact)
+
+
+@pytest.mark.parametrize(
+    "options", [{"format": "mxfp8_e4m3", "k_order": "adjacent"}, {"format": "bf16_lofi"}, {"format": "mx6"}]
+)
+def test_operands_and_sums_apart(options):
+    """The same errors as `compare` has of one product."""
+    torch.manual_seed(0)
+    layer, x = nn.Linear(96, 24, bias=False).eval(), torch.randn(16, 96)
+    exact = x.double() @ layer.weight.T.detach().double()
+
+    def error(y, _):
+        return layers.relative_rms(y, exact)
+
+    found = layers.sensitivity(layer, x, {"own": options}, split=True, metric=error)
+    name, others = options["format"], {key: each for key, each in options.items() if key != "format"}
+    split = bitpath.compare(x, layer.weight.T.detach(), formats=[name], split=True, **others).errors
+    assert list(found.losses) == ["own", "own, operands", "own, sums"]
+    scale = float(exact.square().mean().sqrt())
+    for title, each in zip(found.losses, split.values(), strict=True):
+        # `compare` does not round the parts to float32, of 24 bits.
+        assert found.losses[title]["(model)"] == pytest.approx(each.rms / scale, rel=1e-4, abs=2**-25)
 
 
 def test_it_shows_itself():
