@@ -51,7 +51,7 @@ def kl_divergence(result: Any, reference: Any) -> float:
     ------
     TypeError, ValueError : no numbers; different shapes.
     """
-    log_q, log_p = (_log_softmax(each) for each in _pair(result, reference))
+    log_q, log_p = (log_softmax(each) for each in _pair(result, reference))
     with np.errstate(invalid="ignore"):
         return float((np.exp(log_p) * (log_p - log_q)).sum(-1).mean())
 
@@ -62,7 +62,9 @@ def _pair(result: Any, reference: Any) -> tuple[np.ndarray, np.ndarray]:
     return found.astype(np.float64), exact.astype(np.float64)
 
 
-def _log_softmax(logits: np.ndarray) -> np.ndarray:
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    """Return ``x - log sum exp x`` over the last axis, float64; NaN where a number is not finite."""
+    x = logits.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        shifted = logits - logits.max(-1, keepdims=True)
+        shifted = x - x.max(-1, keepdims=True)
         return shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))

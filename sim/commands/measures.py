@@ -15,7 +15,7 @@ from bitpath.sim.engine.options import ENGINES, FILE, MACHINES, SIMULATORS, Miss
 from bitpath.sim.study.page import FOUND, REPORT, State, cell, columns, findings, gather, passed, tally
 from bitpath.verif.kit.testplan import load_plans
 
-GOLDEN = "golden"
+GOLDEN, LM = "golden", "lm"
 ROUNDS = 5
 LARGE = 4096
 LARGEST = 128
@@ -35,8 +35,8 @@ QUICK_SLICE = "4x128x32"
     "--unit",
     "units",
     multiple=True,
-    type=Choice((GOLDEN, *ENGINES.values())),
-    help="Golden alone, or one engine's simulation of the layer; all four when not given.",
+    type=Choice((GOLDEN, LM, *ENGINES.values())),
+    help="Golden alone, a language model in golden, or one engine's simulation of the layer; golden and the engines when not given.",
 )
 @click.option("--quick", is_flag=True, help="Small sizes, once: a smoke test without useful figures.")
 @click.option("--rounds", type=click.IntRange(1), help=f"Repeat N times and report the fastest.  [default: {ROUNDS}]")
@@ -95,10 +95,7 @@ def bench_command(
         ]
     else:
         turns = 1 if quick else rounds or ROUNDS
-        groups = [
-            (unit, _golden(console, quick, turns) if unit == GOLDEN else _simulation(console, unit, quick, turns))
-            for unit in units or (GOLDEN, *ENGINES.values())
-        ]
+        groups = [(unit, _of_unit(console, unit, quick, turns)) for unit in units or (GOLDEN, *ENGINES.values())]
     # Quick results are no figures and must not replace them.
     file = paths.reports() / ("bench_quick.json" if quick else "bench.json")
     for title, group in groups:
@@ -109,6 +106,17 @@ def bench_command(
             merge([record | {"began": began}], file)
         bench.show(console, title, found)
     console.print(f"records: {paths.shown(file)}")
+
+
+def _of_unit(console: Any, unit: str, quick: bool, turns: int) -> Iterator[dict[str, Any]]:
+    if unit == GOLDEN:
+        return _golden(console, quick, turns)
+    if unit == LM:
+        from bitpath.sim.study.bench_lm import measured
+
+        tools.require_extra(LM)
+        return measured(quick)
+    return _simulation(console, unit, quick, turns)
 
 
 def _golden(console: Any, quick: bool, turns: int) -> Iterator[dict[str, Any]]:

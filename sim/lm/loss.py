@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden.losses import kl_divergence, log_softmax
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.cache import append, hash_json, read
 from bitpath.sim.engine.cluster import sources
@@ -181,19 +182,12 @@ def _store() -> Path:
     return paths.build_root() / "lm" / "results.jsonl"
 
 
-def log_softmax(logits: np.ndarray) -> np.ndarray:
-    """Return ``x - ln(sum(exp(x)))`` over the last axis, float64."""
-    x = logits.astype(np.float64)
-    x -= x.max(axis=-1, keepdims=True)
-    return x - np.log(np.exp(x).sum(axis=-1, keepdims=True))
-
-
 def measured(reference: np.ndarray, own: np.ndarray, ids: np.ndarray, seconds: float) -> Loss:
     """Return the figures of log-probabilities [n, vocabulary] against the reference's."""
     following = own[np.arange(len(ids) - 1), ids[1:]]
     return Loss(
         perplexity=float(np.exp(-following.mean())),
-        kl=float((np.exp(reference) * (reference - own)).sum(axis=-1).mean()),
+        kl=kl_divergence(own, reference),
         top1=float((reference.argmax(axis=-1) == own.argmax(axis=-1)).mean()),
         seconds=seconds,
     )
