@@ -143,11 +143,34 @@ def ledger(found: list[dict[str, Any]]) -> Taken:
     }
 
 
+def lm(found: list[dict[str, Any]]) -> Taken:
+    """Take what each format loses, and the KL of each kind of matmul and each block alone, a column for each format."""
+    rows = [
+        [
+            each["machine"],
+            each["format"],
+            f"{each['perplexity']:.4g} ± {each['perplexity_spread']:.2g}",
+            f"{each['kl']:.2g} ± {each['kl_spread']:.1g}",
+            f"{each['top1']:.3f}",
+            f"{each['kl_operands']:.2g}",
+            f"{each['kl_sums']:.2g}",
+            each["answer"],
+        ]
+        for each in found
+    ]
+    places = [name for name in found[0] if name.startswith("kl_") and name not in WHOLE_KL]
+    parts = [[name.removeprefix("kl_").replace("_", " "), *(f"{each[name]:.2g}" for each in found)] for name in places]
+    figures = {name: str(found[0][name]) for name in ("model", "tokens")}
+    return figures | {"perplexity": f"{found[0]['float32_perplexity']:.4g}"}, {"losses": rows, "places": parts}
+
+
+WHOLE_KL = ("kl_spread", "kl_operands", "kl_sums", "kl_output")
 TAKERS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], Taken]]] = {
     "agreement": ("agreement.json", agreement),
     "coverage": ("coverage.json", coverage),
     "formal": ("formal.json", formal),
     "ledger": ("ledger.json", ledger),
+    "lm": ("lm.json", lm),
     "mutation": ("mutation.json", mutation),
     "synth": ("synth.json", synth),
     "volume": ("deep.json", volume),

@@ -105,6 +105,7 @@ def lm_command(printer: Printer, **given: Any) -> None:
 
     from bitpath.sim.engine import paths
     from bitpath.sim.flows.builds import counted_lines, stage
+    from bitpath.sim.lm.model import KINDS
 
     progress = Console(stderr=True, quiet=printer.quiet)
     plans, options = _plans(**given), _options(**given)
@@ -124,7 +125,7 @@ def lm_command(printer: Printer, **given: Any) -> None:
     if given["plan"] == "auto":
         _cheapest(printer, study, plans, given["bound"], progress)
         return
-    places = 9 + len(study.model.blocks) if given["where"] else 0
+    places = len(KINDS) + len(study.model.blocks) if given["where"] else 0
     whole = 1 + given["spread"] + len(study.parts) + 1
     tables, where = [], []
     with counted_lines(progress, "runs of the model", (whole + places) * len(plans)) as study.told:
@@ -135,7 +136,8 @@ def lm_command(printer: Printer, **given: Any) -> None:
             where = [study.where(plan) for plan in plans]
             tables.append(_places(where))
             printer.table(*tables[1])
-    printer.result(_save(name, about, plans, rows, where, tables))
+    whole_text = {"model": name, "tokens": count, "cached": given["cached"], "float32_perplexity": study.perplexity}
+    printer.result(_save(whole_text, about, plans, rows, where, tables))
     printer.say(f"page: {paths.shown(paths.reports() / PAGE)}")
 
 
@@ -316,7 +318,7 @@ def standing(plan: "Plan", numerics: Mapping[str, Any]) -> str:
 
 
 def _save(
-    name: str,
+    common: Mapping[str, Any],
     about: str,
     plans: "Sequence[Plan]",
     rows: "Sequence[Row]",
@@ -331,7 +333,7 @@ def _save(
 
     records: list[dict[str, Any]] = []
     for number, (plan, row) in enumerate(zip(plans, rows, strict=True)):
-        record = {"model": name, "format": row.plan, "machine": machine_names(plan), **asdict(row.whole)}
+        record = {**common, "format": row.plan, "machine": machine_names(plan), **asdict(row.whole)}
         record |= dict(zip(("perplexity_spread", "kl_spread", "top1_spread"), row.spread, strict=True))
         record |= {f"kl_{part}": kl for part, kl in row.parts.items()} | {"answer": row.answer}
         if where:
@@ -346,5 +348,5 @@ def _save(
         {"title": title, "columns": columns, "rows": rows_, "charts": own}
         for (columns, rows_, title), own in zip(tables, charts, strict=True)
     ]
-    rendered("lm.html.jinja", PAGE, {"model": name, "about": about, "tables": tables_of})
+    rendered("lm.html.jinja", PAGE, {"model": common["model"], "about": about, "tables": tables_of})
     return records

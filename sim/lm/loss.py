@@ -15,7 +15,7 @@ by one unit in the last place, up or down at random.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import islice
 from pathlib import Path
 from time import monotonic
@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+import bitpath.golden
 from bitpath.golden.losses import kl_divergence, log_softmax
 from bitpath.sim.engine import paths
-from bitpath.sim.engine.cache import append, hash_json, read
-from bitpath.sim.engine.cluster import sources
+from bitpath.sim.engine.cache import append, hash_files, hash_json, read
 from bitpath.sim.lm.arithmetic import Arithmetic, Options, Part
 from bitpath.sim.lm.model import KINDS, Backend, Cache, Model, forward, generate
 from bitpath.sim.lm.plans import FLOAT32, Plan, cycles, machine_of, parse, rate
@@ -103,7 +103,7 @@ class Study:
     ):
         self.model, self.tokens, self.ids, self.options = model, tokens, np.asarray(ids), options
         self.cached, self.told = cached, told
-        self.common = {"model": digest, "options": repr(options), "sources": sources()}
+        self.common = {"model": digest, "options": repr(options), "sources": _sources()}
         self.weights: tuple[str, dict[Any, Any]] = ("", {})
         self.known = {each["key"]: each["value"] for each in read(_store())}
 
@@ -176,6 +176,12 @@ class Study:
             append(_store(), {"key": key, "value": self.known[key]})
         self.told()
         return self.known[key]
+
+
+@cache
+def _sources() -> str:
+    """Return the digest of the sources that a result depends on."""
+    return hash_files([Path(str(bitpath.golden.__file__)).parent, Path(__file__).parent])
 
 
 def _store() -> Path:
