@@ -73,15 +73,18 @@ def matmul(
     a, b : arrays of floats or integers, lists, or objects with `__array__` or `__dlpack__`. float64 is rounded to float32;
         the machine's own conversion to the format follows. Leading axes broadcast, and a vector is a row or a column, as numpy's
         do. `b` may be what `prepare` returns; then it alone says format, machine, numerics and options.
-    format : trainium3's "mxfp8_e4m3", "mxfp8_e5m2", "mxfp4" (weights; activations are mxfp8_e4m3); tensix's "bf16", "tf32",
-        "fp16", "fp8", "bfp8", "bfp4", "bfp2" or "int8", followed by "_lofi", "_hifi2", "_hifi3" or "_hifi4"; aie_ml_v2's "mx9",
-        "mx6", "mx4", "bfp16ebs8" (of XDNA2), "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz", "int8", "int16",
-        "int16_64", "int32x16".
+    format : trainium3's "mxfp8_e4m3", "mxfp8_e5m2", "mxfp4" (weights; activations are mxfp8_e4m3), "tf32", "fp32",
+        "fp8_double_row", "sparse_" with 4_16, 4_12, 4_8, 2_8, 2_4, 1_4 or 1_2, and with its `machine` "bf16", "fp16"; tensix's "bf16",
+        "tf32", "fp16", "fp8", "bfp8", "bfp4", "bfp2" or "int8", followed by "_lofi", "_hifi2", "_hifi3" or "_hifi4", "int8_descaled", and
+        with its `machine` "int8"; aie_ml_v2's "mx9", "mx6", "mx4", "bfp16ebs8" (of XDNA2), "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn",
+        "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz", "int8", "int16", "int16_64", "int32x16".
     machine : "trainium3", "tensix" or "aie_ml_v2"; None is the machine that has the format.
     numerics : the machine's numerics, a preset's name, or a JSON file as `read_numerics` takes it; None is the machine's default.
     progress : is told the number of finished parts and of all.
-    options : further arguments of the machine's own `matmul`: `scale_rule` and `k_order` of trainium3, `dst32`, `chip` and
-        `quirk` of tensix, `rounding` and `sparse` of aie_ml_v2.
+    options : further arguments of the machine's own `matmul`. trainium3 has `scale_rule`, "ocp" of programs before NKI 0.5 or "nki05"
+        from it on, and `k_order`: in a tile of 512 along K, "interleaved" gives one scale to k = p to p + 7 and the same + 128, + 256 and
+        + 384, "adjacent" to 32 neighbours, as checkpoints and other tools have them. tensix has `dst32`, `chip` and `quirk`;
+        "int8_descaled" `descale_shift`; aie_ml_v2 `rounding` and `sparse`.
 
     Returns
     -------
