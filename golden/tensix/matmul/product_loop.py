@@ -258,7 +258,8 @@ def _multiply_plain(
 def _multiply_general(result, src_b, src_a, first, general, readings, fields):
     chosen, block = np.empty(ROWS, np.int64), np.empty((FACE, FACE), np.uint32)
     step = min(BLOCK_ROWS, result.shape[1])
-    space = workspace(step, fields.group)
+    a, a_powers, a_least, b, b_powers, b_least, least, highest, sums = workspace(step, fields.group)
+    operands = a, a_powers, a_least, b, b_powers, b_least
     dst, new = np.empty(step * FACE, np.uint32), np.empty(step * FACE, np.uint32)
     for unit in range(general.shape[0]):
         batch, top, left = _place(result, first + unit)
@@ -276,10 +277,11 @@ def _multiply_general(result, src_b, src_a, first, general, readings, fields):
                         reading = reading_of(readings[phase])
                         for half in range(k, k + TILE, FACE):
                             copy_corner(src_a[batch, half : half + FACE, column : column + FACE], block)
-                            read_src_a(block, reading, fields, space)
+                            read_src_a(block, reading, fields, a, a_powers, a_least)
                             for i in range(rows.shape[0]):
-                                read_src_b(src_b[batch, rows[i], half : half + FACE], i, reading, fields, space)
-                            add_products(dst, step, fields, space, new)
+                                words = src_b[batch, rows[i], half : half + FACE]
+                                read_src_b(words, i, reading, fields, b, b_powers, b_least, least)
+                            add_products(dst, *operands, fields, least, highest, sums, new)
                             dst, new = new, dst
                 for i in range(rows.shape[0]):
                     out = result[batch, rows[i], column : column + FACE]

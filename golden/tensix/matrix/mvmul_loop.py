@@ -65,31 +65,6 @@ def signed(fields: Any) -> Any:
     return fields._make(map(np.int32, fields))
 
 
-class Workspace(NamedTuple):
-    """Arrays of an MVMUL.
-
-    Attributes
-    ----------
-    a, a_powers : operands of SrcA and their powers of two, [2, 8, 16], by octets of their rows.
-    b, b_powers : operands of SrcB, [rows, octets * 8]: those of a group of four stand in an octet of their own, beside zeros.
-    a_least, b_least : least powers of the groups' products, [groups, 16] and [rows, groups].
-    least : the same of a SrcB row's products, [16].
-    combined : highest powers of a group of 16, [1, 16].
-    sums, highest : sums of the octets and their highest powers, [octets, rows * 16].
-    """
-
-    a: np.ndarray
-    a_powers: np.ndarray
-    a_least: np.ndarray
-    b: np.ndarray
-    b_powers: np.ndarray
-    b_least: np.ndarray
-    least: np.ndarray
-    combined: np.ndarray
-    sums: np.ndarray
-    highest: np.ndarray
-
-
 def mvmul(
     numerics: TensixNumerics,
     dst: np.ndarray,
@@ -144,14 +119,15 @@ def _read(
 @kernel(fused=True)
 def _mvmul(dst, src_b, src_a, which_b, which_a, result, reading, general):
     rows = dst.shape[1] // COLUMNS
-    space = workspace(rows, general.group)
+    a, a_powers, a_least, b, b_powers, b_least, least, highest, sums = workspace(rows, general.group)
     for block in range(dst.shape[0]):
         if block == 0 or which_a[block] != which_a[block - 1]:
-            read_src_a(src_a[which_a[block]], reading, general, space)
+            read_src_a(src_a[which_a[block]], reading, general, a, a_powers, a_least)
         if block == 0 or which_b[block] != which_b[block - 1]:
             for row in range(rows):
-                read_src_b(src_b[which_b[block], row], row, reading, general, space)
-        add_products(dst[block], rows, general, space, result[block])
+                read_src_b(src_b[which_b[block], row], row, reading, general, b, b_powers, b_least, least)
+        operands = a, a_powers, a_least, b, b_powers, b_least
+        add_products(dst[block], *operands, general, least, highest, sums, result[block])
 
 
 @piece
@@ -163,66 +139,67 @@ def reading_of(row):
 
 @piece
 def workspace(rows, group):
-    """Return the arrays that the other pieces share, for MVMULs of so many rows."""
+    """Return the arrays that the other pieces share, for MVMULs of so many rows.
+
+    Returns
+    -------
+    a, a_powers : operands of SrcA and their powers of two, [2, 8, 16], by octets of their rows.
+    a_least : least powers of their groups' products, [groups, 16].
+    b, b_powers : operands of SrcB, [rows, octets * 8]: those of a group of four stand in an octet of their own, beside zeros.
+    b_least : least powers of their groups' products, [rows, groups].
+    least : scratch of a row, [1, 16].
+    highest, sums : highest powers of the octets and their sums, [octets, rows * 16].
+    """
     groups, octets = COLUMNS // group, max(COLUMNS // OCTET, COLUMNS // group)
-    by_octets = COLUMNS // OCTET, OCTET, COLUMNS
-    return Workspace(
-        a=np.empty(by_octets),
-        a_powers=np.empty(by_octets),
-        a_least=np.empty((groups, COLUMNS)),
-        b=np.zeros((rows, octets * OCTET)),
-        b_powers=np.zeros((rows, octets * OCTET)),
-        b_least=np.empty((rows, groups)),
-        least=np.empty(COLUMNS),
-        combined=np.empty((1, COLUMNS)),
-        sums=np.empty((octets, rows * COLUMNS)),
-        highest=np.empty((octets, rows * COLUMNS)),
-    )
+    a, a_powers = np.empty((COLUMNS // OCTET, OCTET, COLUMNS)), np.empty((COLUMNS // OCTET, OCTET, COLUMNS))
+    b, b_powers = np.zeros((rows, octets * OCTET)), np.zeros((rows, octets * OCTET))
+    a_least, b_least, least = np.empty((groups, COLUMNS)), np.empty((rows, groups)), np.empty((1, COLUMNS))
+    highest, sums = np.empty((octets, rows * COLUMNS)), np.empty((octets, rows * COLUMNS))
+    return a, a_powers, a_least, b, b_powers, b_least, least, highest, sums
 
 
 @piece
-def read_src_a(words, reading, general, space):
+def read_src_a(words, reading, general, a, a_powers, a_least):
     """Write the operands of a SrcA block, words [16, 16]."""
-    space.a_least[:] = 1.0
+    a_least[:] = 1.0
     zero_power = power_of_two(reading.zero_exponent)
     masks = reading.exponent_mask, reading.a_mask, reading.a_right, A_FIELD, np.int32(0), np.int32(1)
     for k in range(COLUMNS):
-        octet, place = k // OCTET, k % OCTET
-        out = space.a[octet, place], space.a_powers[octet, place], space.a_least[k // general.group]
+        out = a[k // OCTET, k % OCTET], a_powers[k // OCTET, k % OCTET], a_least[k // general.group]
         _read(words[k], *out, np.int32(0), zero_power, *masks, general.empty_terms, general.away)
 
 
 @piece
-def read_src_b(words, row, reading, general, space):
+def read_src_b(words, row, reading, general, b, b_powers, b_least, least):
     """Write the operands of a SrcB row, words [16]."""
-    own, powers, least = space.b[row], space.b_powers[row], space.least
     least[:] = 1.0
     zero_power = power_of_two(reading.zero_exponent)
     masks = reading.exponent_mask, reading.b_mask, reading.b_right, reading.b_field, reading.b_left, reading.b_zeros
-    _read(words, own, powers, least, reading.offset, zero_power, *masks, general.empty_terms, 1.0)
+    out = b[row], b_powers[row], least[0]
+    _read(words, *out, reading.offset, zero_power, *masks, general.empty_terms, 1.0)
     if general.group < OCTET:
-        _spread(own)
-        _spread(powers)
+        _spread(b[row])
+        _spread(b_powers[row])
     for number in range(COLUMNS // general.group):
         highest = 1.0
         for k in range(number * general.group, (number + 1) * general.group):
-            highest = max(highest, least[k])
-        space.b_least[row, number] = highest
+            highest = max(highest, least[0, k])
+        b_least[row, number] = highest
 
 
 @piece
-def add_products(dst, rows, general, space, result):
-    """Write the Dst words of an MVMUL of rows, [rows * 16], from the operands that were read."""
+def add_products(dst, a, a_powers, a_least, b, b_powers, b_least, general, combined, highest, sums, result):
+    """Write the Dst words of an MVMUL, [rows * 16], from the operands that were read."""
     unit = ON_GRID * power_of_two(-general.guard)
-    a, b = (space.a, space.a_powers, space.a_least), (space.b, space.b_powers, space.b_least)
-    for row in range(rows):
-        _products(*a, *b, row, unit, general.goes_up, space.combined, space.highest, space.sums)
-    sums, groups = space.sums, COLUMNS // general.group
+    for row in range(b.shape[0]):
+        own = a, a_powers, a_least, b, b_powers, b_least
+        _products(*own, row, unit, general.goes_up, combined, highest, sums)
     if general.group > OCTET:
         for i in range(sums.shape[1]):
             sums[0, i] += sums[1, i]
     # A group whose exponents are all 0 or below is 0.
-    add_to_dst(dst, sums[:groups], space.highest[:groups], 1.0, result, *general.addition)
+    groups = COLUMNS // general.group
+    add_to_dst(dst, sums[:groups], highest[:groups], 1.0, result, *general.addition)
 
 
 @piece
