@@ -11,10 +11,21 @@ layers = pytest.importorskip("bitpath.torch")
 samples = pytest.importorskip("bitpath.verif.tests.torch.samples")
 torch, tensors, golden, golden_linear = samples.torch, samples.tensors, samples.golden, samples.golden_linear
 pytestmark = pytest.mark.deep
-FORMATS = ("mxfp8_e4m3", "mxfp4", "bf16_lofi", "bfp8_hifi2", "mx9", "bf16")
+FORMATS = [
+    (machine.name, name) for machine in MACHINES.values() for name in machine.formats if name not in machine.integers
+]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize(("machine", "name"), FORMATS)
+def test_every_format_of_floats(machine, name):
+    x, w, _ = tensors(3)
+    w = torch.nn.Parameter(w.detach())
+    for _ in range(2):
+        y = layers.linear(x, w, format=name, machine=machine)
+        assert torch.equal(y, golden(x, w.T, format=name, machine=machine))
+
+
+@pytest.mark.parametrize("name", ["mxfp8_e4m3", "bf16_lofi", "mx9"])
 @pytest.mark.parametrize("leading", [(), (3,), (2, 1, 3)])
 def test_a_layer_has_goldens_bits(name, leading):
     x, w, bias = tensors(*leading)
