@@ -19,7 +19,7 @@ from bitpath.golden.aie_ml_v2.matmul import cycles as aie_ml_v2_cycles
 from bitpath.golden.aie_ml_v2.matmul import explain as aie_ml_v2_explain
 from bitpath.golden.aie_ml_v2.matmul.matmul import FORMATS as AIE_ML_V2_FORMATS
 from bitpath.golden.aie_ml_v2.matmul.matmul import dequantize_rows, mode_of, quantize_rows
-from bitpath.golden.arrays.arguments import check_choice, check_instance
+from bitpath.golden.arrays.arguments import check_choice, check_instance, suggestion
 from bitpath.golden.arrays.codec import DTYPES, decode_array, encode_array
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.formats.catalogue import BF16, FP32, MX_FORMATS, TF32
@@ -299,4 +299,5 @@ def _find(machine: str | None, format_name: str, known: Sequence[tuple[Machine, 
     for record, formats in known:
         names.setdefault(record.name, []).extend(formats)
     nearest = [f"{name}'s {', '.join(sorted(each, key=distance)[:NEAREST])}" for name, each in names.items()]
-    raise ValueError(f"format must be a machine's, such as {'; '.join(nearest)}; not {format_name!r}")
+    close = suggestion(format_name, [each for formats in names.values() for each in formats])
+    raise ValueError(f"format must be a machine's, such as {'; '.join(nearest)}; not {format_name!r}{close}")

@@ -15,24 +15,8 @@ if TYPE_CHECKING:
     from bitpath.sim.lm.loss import Row, Step, Study, Where
     from bitpath.sim.lm.plans import Plan
 
-FORMATS = {
-    "trainium3": ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"),
-    "tensix": ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2"),
-    "aie_ml_v2": ("mx9", "mx6", "mx4", "bf16"),
-}
-"""Formats of each machine that are measured by default, those of `bitpath run` and Trainium3's W8A8."""
 TOKENS, ANSWER, SPREAD, BOUND = 128, 16, 2, 0.05
 QUESTION = "What is the capital of France?"
-TEXT = """\
-The first machine that the old engineer built could only add. It stood on a table beside the window, a box of brass wheels with a \
-handle on one side, and every morning he set two numbers on its dials and turned the handle until the bell rang. His neighbours \
-thought that it was a toy. He had three daughters, and the youngest asked him why the wheels always stopped at nine. Because ten \
-needs another wheel, he said, and gave her the screwdriver. By the time the snow had melted there were eight wheels, and the girl \
-knew which of them slipped when the room was cold. She wrote it down in a small book: the number that went in, the number that came \
-out, and the weather. When visitors laughed at the book, she told them that a machine which is wrong in the same way every day is \
-worth more than one which is right for reasons that nobody knows.
-"""
-"""Text of 163 tokens that is measured by default."""
 
 
 @click.command(
@@ -48,7 +32,7 @@ worth more than one which is right for reasons that nobody knows.
 )
 @click.option(
     "--model",
-    type=click.Path(path_type=Path, exists=True),
+    type=click.Path(path_type=Path),
     help="A Llama-style model: a GGUF file, or a folder with config.json and safetensors.  [default: SmolLM2-135M-Instruct]",
 )
 @click.option("--text", type=FILE, help="The text that is measured.  [default: a story of 163 tokens]")
@@ -149,7 +133,7 @@ Table = tuple[Sequence[str], Sequence[Sequence[str]], str]
 def _plans(
     *, formats: Sequence[str], machine: str | None, linear: str | None, plan: str | None, bound: float | None, **_: Any
 ) -> "list[Plan]":
-    from bitpath.sim.lm.plans import W8A8, checked, machines, parse, read
+    from bitpath.sim.lm.plans import FORMATS, W8A8, checked, machines, parse, read
 
     if bound is not None and plan != "auto":
         raise ValueError("--bound goes with --plan auto")
@@ -212,7 +196,7 @@ def _study(
     from bitpath.golden.arrays.files import FileError, read_text
     from bitpath.sim.engine.cache import hash_files
     from bitpath.sim.lm.loss import Study
-    from bitpath.sim.lm.tokens import read_tokens
+    from bitpath.sim.lm.tokens import TEXT, read_tokens
     from bitpath.sim.lm.weights import open_checkpoint, read_model
 
     checkpoint = open_checkpoint(model)

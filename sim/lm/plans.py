@@ -22,6 +22,12 @@ from bitpath.sim.lm.model import KINDS, LINEAR, Model
 
 FLOAT32, W8A8 = "float32", "w8a8"
 """Formats of no matmul: numpy's, and Trainium3's linear layer of FP8 with a scale for each row and each output channel."""
+FORMATS = {
+    "trainium3": ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"),
+    "tensix": ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2"),
+    "aie_ml_v2": ("mx9", "mx6", "mx4", "bf16"),
+}
+"""Formats of each machine that are measured by default, those of `bitpath run` and Trainium3's W8A8."""
 GROUPS = {"linear": LINEAR, "attention": tuple(kind for kind in KINDS if kind not in LINEAR)}
 ATTENTION = {
     # QuantizeMX makes FP8 alone, and keys and values are made on the machine.

@@ -33,6 +33,16 @@ WORDS = {
 """Pre-tokenizers by their names in GGUF files: each pattern in turn splits the pieces that the patterns before it leave."""
 TOKENIZER_BYTES = 1 << 28
 """Largest tokenizer.json."""
+TEXT = """\
+The first machine that the old engineer built could only add. It stood on a table beside the window, a box of brass wheels with a \
+handle on one side, and every morning he set two numbers on its dials and turned the handle until the bell rang. His neighbours \
+thought that it was a toy. He had three daughters, and the youngest asked him why the wheels always stopped at nine. Because ten \
+needs another wheel, he said, and gave her the screwdriver. By the time the snow had melted there were eight wheels, and the girl \
+knew which of them slipped when the room was cold. She wrote it down in a small book: the number that went in, the number that came \
+out, and the weather. When visitors laughed at the book, she told them that a machine which is wrong in the same way every day is \
+worth more than one which is right for reasons that nobody knows.
+"""
+"""Text that is measured by default, 163 tokens of the default model."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.sim.commands.lm import FORMATS, TEXT
 from bitpath.sim.lm.arithmetic import Arithmetic
 from bitpath.sim.lm.model import FLOAT32, Cache, Model, forward
-from bitpath.sim.lm.plans import W8A8, parse
-from bitpath.sim.lm.tokens import read_tokens
+from bitpath.sim.lm.plans import FORMATS, W8A8, parse
+from bitpath.sim.lm.tokens import TEXT, read_tokens
 from bitpath.sim.lm.weights import open_checkpoint, read_model
 from bitpath.sim.study.bench import record
 

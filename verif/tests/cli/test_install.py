@@ -114,8 +114,10 @@ def test_every_other_command_names_its_extra(tmp_path):
     assert {line: (status, out) for line, (status, out, _) in answers.items() if "--help" not in line} == dict.fromkeys(
         (*lines.values(), "nki a.py:b --rtl"), (3, "")
     )
+    model = "bitpath: gguf is not in this Python environment; run: pip install 'bitpath[lm]' "
+    assert answers["lm"][2] == f"{model}(in a checkout: python3 -I sim/engine/bootstrap.py lm)\n"
     says = "bitpath: Amaranth is not in this Python environment; run: pip install 'bitpath[sim]' (in a checkout: make setup)\n"
-    assert {errors for line, (_, _, errors) in answers.items() if "--help" not in line} == {says}
+    assert {errors for line, (_, _, errors) in answers.items() if line != "lm" and "--help" not in line} == {says}
     assert list(tmp_path.iterdir()) == []
 
 

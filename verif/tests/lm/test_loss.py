@@ -276,7 +276,7 @@ def test_options_that_do_not_go_together(given, sentence):
 def test_default_formats_are_those_of_the_machines():
     nothing = {"formats": (), "machine": None, "linear": None, "plan": None, "bound": None}
     assert [str(plan) for plan in command._plans(**nothing)] == [
-        *(name for names in command.FORMATS.values() for name in names),
+        *(name for names in plans.FORMATS.values() for name in names),
         "w8a8",
     ]
     found = command._plans(**nothing | {"formats": ["mx9"], "linear": "w8a8"})
