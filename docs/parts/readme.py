@@ -1,12 +1,18 @@
-"""The README's figures, one line each with its date, from the records."""
+"""The README's figures, one line each with its date, and its table of a language model, from the records."""
 
 import re
 from pathlib import Path
 
-from parts.records import figures
+from parts.records import figures, markdown, record
 
 README = Path(__file__).resolve().parents[2] / "README.md"
-PART = re.compile(r"(?<=<!-- figures -->\n).*?(?=\n<!-- /figures -->)", re.DOTALL)
+PARTS = {
+    name: re.compile(rf"(?<=<!-- {name} -->\n).*?(?=\n<!-- /{name} -->)", re.DOTALL) for name in ("model", "figures")
+}
+SHOWN = ("mxfp8_e4m3", "mxfp4", "w8a8", "bf16_hifi4", "bf16_lofi", "bfp8_hifi2", "mx9", "mx6", "mx4")
+"""Formats of the model's table."""
+ANSWERS = ("mxfp8_e4m3", "mx6", "mx4")
+"""Formats whose answers are shown."""
 
 VERDICTS = ("reproduced", "refuted", "undecided", "not expressible")
 
@@ -37,6 +43,28 @@ def lines() -> str:
     return "\n".join(f"- `{record['command']}`: {text} ({record['date']})." for record, text in rows)
 
 
+def model() -> str:
+    """Return the table of what a language model loses, and some answers."""
+    table = record("lm")["tables"]["losses"]
+    rows = {row[1]: row for row in table["rows"]}
+    columns = [table["columns"].index(each) for each in ("machine", "format", "perplexity", "KL", "top-1")]
+    answers = "; ".join(f'`{name}` "{rows[name][-1]}"' for name in ANSWERS)
+    shown = markdown(
+        [table["columns"][each] for each in columns], [[rows[name][each] for each in columns] for name in SHOWN]
+    )
+    found = figures("lm")
+    return (
+        f"{shown}\n\n`bitpath lm`, {found['date']}; float32 has perplexity {found['perplexity']}. "
+        f'"What is the capital of France?": {answers}.'
+    )
+
+
 def write_figures() -> None:
     """Write the README's figures anew."""
-    README.write_text(PART.sub(lambda _: lines(), README.read_text()))
+    text = README.read_text()
+    for name, part in PARTS.items():
+        text = part.sub(lambda _, of=TEXTS[name]: of(), text)
+    README.write_text(text)
+
+
+TEXTS = {"model": model, "figures": lines}

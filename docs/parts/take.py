@@ -202,6 +202,8 @@ def taken(name: str, found: list[dict[str, Any]], machine: str, day: date, setti
     before = record(name)
     figures, tables = TAKERS[name][1](found)
     columns = {table: {"columns": before["tables"][table]["columns"], "rows": rows} for table, rows in tables.items()}
+    if name == "lm":
+        columns["places"]["columns"] = ["alone", *(row[1] for row in tables["losses"])]
     content = before | {"date": day, "machine": machine, "figures": before.get("figures", {}) | figures | settings}
     return content | ({"tables": before["tables"] | columns} if columns else {})
 

@@ -67,6 +67,7 @@ class Arithmetic(Backend):
     part : see `Part`.
     options : of the machines.
     kept : converted weights, which further objects of the same options may share.
+    first : number of the model's first block, of a model whose blocks before it are left out.
     """
 
     def __init__(
@@ -76,7 +77,9 @@ class Arithmetic(Backend):
         part: Part = "machine",
         options: Options | None = None,
         kept: dict[Any, Any] | None = None,
+        first: int = 0,
     ):
+        self.first = first
         self.plan, self.part, self.options = plan, part, options or Options()
         self.kept = {} if kept is None else kept
         self.arguments = cache(self._arguments)
@@ -85,13 +88,14 @@ class Arithmetic(Backend):
         """Return the norm in float32, and for W8A8 the rows of RMSNorm-Quant too, whose epsilon is the model's in bfloat16."""
         plain = super().norm(block, place, x, gamma, epsilon)
         kinds = ("q", "k", "v") if place == "attention" else ("gate", "up")
-        if not any(self.plan.format_of(kind, block) == W8A8 for kind in kinds):
+        if not any(self.plan.format_of(kind, block + self.first) == W8A8 for kind in kinds):
             return plain
         own = gamma.astype(ml_dtypes.bfloat16)
         return _Normed(plain, _quantised(x, gamma=own, eps=float(np.float32(epsilon).astype(ml_dtypes.bfloat16))))
 
     def product(self, kind: str, block: int, a: Any, b: np.ndarray) -> np.ndarray:
         """Return ``a @ b`` as float32, by the plan."""
+        block += self.first
         name = self.plan.format_of(kind, block)
         if name == W8A8:
             product = self._w8a8((name, kind, block), a, b)

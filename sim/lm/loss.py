@@ -77,6 +77,18 @@ class Where:
     blocks: Sequence[float]
 
 
+class _States(Backend):
+    """Keeps what enters each block."""
+
+    def __init__(self) -> None:
+        self.found: list[np.ndarray] = []
+
+    def norm(self, block: int, place: str, x: np.ndarray, gamma: np.ndarray, epsilon: float) -> Any:
+        if place == "attention":
+            self.found.append(x)
+        return super().norm(block, place, x, gamma, epsilon)
+
+
 class Study:
     """Runs of a model on a text; each result is kept below build/lm for later processes.
 
@@ -108,6 +120,13 @@ class Study:
         self.known = {each["key"]: each["value"] for each in read(_store())}
 
     @cached_property
+    def states(self) -> list[np.ndarray]:
+        """The residual stream before each block in float32, [n, hidden]."""
+        backend = _States()
+        forward(self.model, self.ids, backend)
+        return backend.found
+
+    @cached_property
     def reference(self) -> np.ndarray:
         """Log-probabilities of the model in float32, float64 [n, vocabulary]."""
         return log_softmax(forward(self.model, self.ids))
@@ -123,20 +142,24 @@ class Study:
         return Loss(**self._kept(question, lambda: asdict(self._loss(plan, part, seed))))
 
     def _loss(self, plan: Plan, part: Part, seed: int) -> Loss:
-        start, model = monotonic(), self.model
+        start, model, ids, first = monotonic(), self.model, self.ids, 0
         if seed:
-            model = replace(model, embedding=moved(model.embedding, self.ids, seed))
-        backend, cache = self._backend(plan, part), Cache(model, len(self.ids))
-        steps = self.ids.reshape(-1, 1) if self.cached else [self.ids]
+            model = replace(model, embedding=moved(model.embedding, ids, seed))
+        elif plan.block and not self.cached:
+            # The blocks before are float32's, whose result is known.
+            first, ids = plan.block, np.arange(len(ids))
+            model = replace(model, embedding=self.states[first], blocks=model.blocks[first:])
+        backend, cache = self._backend(plan, part, first), Cache(model, len(ids))
+        steps = ids.reshape(-1, 1) if self.cached else [ids]
         own = log_softmax(np.concatenate([forward(model, step, backend, cache) for step in steps]))
         return measured(self.reference, own, self.ids, monotonic() - start)
 
-    def _backend(self, plan: Plan, part: Part = "machine") -> Backend:
+    def _backend(self, plan: Plan, part: Part = "machine", first: int = 0) -> Backend:
         # The converted weights of one plan at a time are as large as the model.
         formats = repr(plan.formats)
         if self.weights[0] != formats:
             self.weights = (formats, {})
-        return Arithmetic(plan, part=part, options=self.options, kept=self.weights[1])
+        return Arithmetic(plan, part=part, options=self.options, kept=self.weights[1], first=first)
 
     def row(self, plan: Plan, *, spread: int, prompt: Sequence[int] | None, answer: int) -> Row:
         """Return what a plan loses, with `spread` perturbed runs and the answer to a prompt of at most `answer` tokens."""

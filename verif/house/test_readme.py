@@ -35,7 +35,8 @@ def test_the_readme_is_short():
 
 
 def test_the_readme_quotes_the_records():
-    assert readme.PART.search(README)[0] == readme.lines()
+    for name, text in readme.TEXTS.items():
+        assert readme.PARTS[name].search(README)[0] == text()
 
 
 def test_the_readmes_examples_print_what_it_shows():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import trainium3
+from bitpath.golden.losses import log_softmax
 from bitpath.golden.matmul import matmul
 from bitpath.sim.commands import lm as command
 from bitpath.sim.lm import loss, plans
@@ -200,6 +201,13 @@ def test_a_row_has_the_figures_of_its_runs(study):
     places = study.where(plan)
     assert places.kinds["down"] == study.loss(plan.only(kinds=("down",))).kl > 0
     assert places.blocks[1] == study.loss(plan.only(block=1)).kl > 0
+
+
+def test_a_run_of_one_block_is_that_of_the_whole_model(study, model):
+    """It begins with the states that float32 leaves before the block."""
+    plan = parse("mx4").only(block=1)
+    whole = forward(model, IDS, Arithmetic(plan))
+    assert study.loss(plan).kl == measured(study.reference, log_softmax(whole), np.array(IDS), 0.0).kl
 
 
 def test_results_are_kept_for_later_processes(study, model, monkeypatch):
