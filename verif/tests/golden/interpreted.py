@@ -81,7 +81,9 @@ def conversions() -> Iterator[tuple[str, Any]]:
         yield f"unpack {fmt} {into}", tensix.unpack(wide.view(np.uint8), fmt, into, count=64).tobytes()
     dst, b, a = (rng.integers(0, 1 << bits, (8, 16), np.uint32) for bits in (32, 19, 19))
     yield "elwmul", tensix.elwmul(dst, b, a, style="INT8", dst32=True).tobytes()
+    yield "mvmul", tensix.mvmul(dst, b, np.concatenate([a, a]), style="INT8", dst32=True, phase=0).tobytes()
     floats = [rng.standard_normal(shape).astype(np.float32) for shape in ((2, 17), (17, 3))]
+    yield "16-bit Dst", matmul(*floats, format="bf16_lofi", dst32=False).tobytes()
     for fmt, numerics in (
         ("bf16", replace(AIE_ML_V2.numerics, align_rounding=RoundingCode.FLOOR)),
         ("bf16_lofi", replace(WORMHOLE.numerics, group=4)),
