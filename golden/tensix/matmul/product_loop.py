@@ -5,33 +5,35 @@ A step adds 16 products to a row of Dst words. Steps are of two kinds, which giv
 - *Plain*: 32-bit lanes, for numerics that `plain_fields` takes and tiles of operands with near exponents.
 - *General*: `mvmul_loop` on float64 lanes, for all others: whole rows of a block of the result.
 
-A product's exponent is the sum of its operands' and of a phase's offset, a zero's apart. So a row's groups have one maximum
-exponent m for all phases, before the offset. A group counts where m + offset is above 0.
+Exponents. A product has the exponent e = e_a + e_b + offset, where a phase has one offset; a product of a zero has
+max(offset, 0), or 0. A group has the maximum E of its exponents, and is 0 unless E > 0. With a number e is above the offset, so
+zeros decide E only where a group has no number, or where E is not above 0 without them either. Hence E = m + offset, with m the
+maximum of e_a + e_b over numbers, or `group_of_zeros`: one m serves all phases.
 
-Plain sums. Operands are float32 numbers s * 2**(e - r) of a significand s, an exponent e and a reference r of their tile,
-`A_SPAN` and `SPAN` keep all numbers normal. SrcA's significands of 5 bits are times 1 + 2**-19: 24 bits. In units q of a
-product's last place at exponent m::
+Plain sums. An operand is the float32 number s * 2**(e - r) of its significand s, its exponent e and a reference r of its tile;
+`A_SPAN` and `SPAN` keep operands and products normal. SrcA's significands of 5 bits are times 1 + 2**-19, which gives 24 bits.
+In units of a product's last place at exponent m::
 
-    x = p * (1 + 2**-19)                          p, 12 bits, is a multiple of its own last place u
+    x = p * (1 + 2**-19)                          p has 12 bits, and is a multiple of its own last place u
     t = c + x[0] + ... + x[7],  c = 1.5 * 2**23   each addition rounds to a multiple of 1
     sum = bits(t) - bits(c)
 
-x leaves a tie away from zero, and reaches no other tie: the step is above 0 and below 2**12 * 2**-19 * u, and ties are
-multiples of the smaller of u and 1/2. Rounding x to 24 bits, where the addition is not fused, keeps it between p and the next
-multiple of u. The sum is below 2**15, so t's last place is 1 throughout: since no x is a tie, each addition rounds x alone,
-as RNA rounds p.
+p and all ties are multiples of the smaller of u and 1/2. The step from p to x is below 2**12 * 2**-19 * u, away from zero, so
+that an x of a tie is beyond it and no other x reaches one. Where the addition is not fused, x is rounded to 24 bits, and stays
+between p and the next such multiple. The sum is below 2**15, so that t's last place is 1 throughout. Since no x is a tie, each
+addition rounds x alone, as RNA rounds p.
 
-Plain addition. A sum has the magnitude 8 * 31 * 127 < 2**15, so that sums and Dst's significand are below 2**28 in units of
-2**-23, and their total is below 2**29. Doubled they fit in int32. With d, the distance to the highest exponent, at most 30::
+Plain addition. A sum is at most 8 * 31 * 127 < 2**15, so that two sums and Dst's significand, in units of 2**-23, have a total
+below 2**29. Doubled they fit in int32. With d, the distance to the highest exponent, at most 30::
 
-    y = ((2 * v >> d) + 1) >> 1                   RNU, as floor(v / 2**d + 1/2)
-    y = ((2 * v - (v < 0) >> d) + 1) >> 1         RNA: a negative tie leaves the tie downwards
+    y = ((2 * v >> d) + 1) >> 1                   RNU: floor(v / 2**d + 1/2)
+    y = ((2 * v - (v < 0) >> d) + 1) >> 1         RNA: a negative v that is a tie is less, and no other v reaches a tie
     w = 2 * abs(t) | (abs(t) >= 2**24)            float32(w) rounds abs(t) to 24 bits, RNA
 
-A distance above 30 leaves 0, as does 30. Of w, 2**24 and above discard at least two bits, the last of which is set: w is no
-tie, and is above one where abs(t) is a tie. Below, w has 24 bits.
+A distance above 30 gives 0, as 30 does. From 2**24 on, float32(w) discards at least two bits of w, of which the last one is
+set: w is no tie, and is above the tie that abs(t) may be. Below, w has 24 bits.
 
-A 16-bit Dst rounds the addends once more, to 10 fraction bits. Their total has 17 bits, so that float32(w) is exact, and is
+A 16-bit Dst rounds the addends once more, to 10 fraction bits. Their total has 17 bits, so that float32(w) is 2 * abs(t). It is
 rounded to Dst's fraction.
 """
 
