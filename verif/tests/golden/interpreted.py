@@ -22,6 +22,7 @@ from bitpath.golden.arrays.dot import dot_steps
 from bitpath.golden.machines import MACHINES
 from bitpath.golden.matmul import matmul
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
 from bitpath.verif.common.dot.shapes import DOT_PRODUCTS
 from bitpath.verif.tests.golden.calls import SAMPLES, call, public
 
@@ -89,6 +90,10 @@ def conversions() -> Iterator[tuple[str, Any]]:
         ("bf16_lofi", replace(WORMHOLE.numerics, group=4)),
     ):
         yield f"{fmt} {numerics}", matmul(*floats, format=fmt, numerics=numerics).tobytes()
+    # The last products are below FP32's smallest number.
+    floats[0][:, -1] *= np.float32(2.0**-120)
+    for numerics in (None, TRAINIUM2_BF16_PRODUCTS.numerics):
+        yield f"fp32 {numerics}", trainium3.matmul_mode(*floats, mode="fp32", numerics=numerics).tobytes()
 
 
 def dots() -> Iterator[tuple[str, Any]]:
