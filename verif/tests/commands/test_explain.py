@@ -18,7 +18,6 @@ from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, FORMATS
 from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.arrays.codec import DTYPES, codes_of
 from bitpath.golden.formats.sources import DOCUMENTS
-from bitpath.golden.machines import MACHINES
 from bitpath.golden.trainium3 import matmul
 from bitpath.sim.commands.explain import explain_command
 from bitpath.sim.engine.options import MACHINES as MACHINE_NAMES
@@ -416,10 +415,6 @@ def no_word(option, name, width, text):
     return f"{option} must be a number that {name} holds, or a word of {width} bits that begins with 0x, not {text!r}"
 
 
-def names(machine):
-    return one_of(map(repr, MACHINES[machine].formats))
-
-
 NOTHING = {"trainium3": "--stationary and --moving", "tensix": "--src-a and --src-b", "aie_ml_v2": "--x and --y"}
 MISTAKES = [
     *((machine, f"nothing to explain; give {operands}, or --output") for machine, operands in NOTHING.items()),
@@ -445,10 +440,14 @@ MISTAKES = [
     ("trainium3 --output 0,0 --a x.npy", "--b is missing; --a and --b go together"),
     ("tensix --output 0,0 --b x.npy", "--a is missing; --a and --b go together"),
     ("aie_ml_v2 --output 0,0 --a x.npy", "--b is missing; --a and --b go together"),
-    ("trainium3 --output 0,0 --format fp9", f"format of trainium3 must be {names('trainium3')}, not 'fp9'"),
+    (
+        "trainium3 --output 0,0 --format fp9",
+        "format must be a machine's, such as trainium3's fp16, fp32, mxfp4; not 'fp9'",
+    ),
     (
         "tensix --output 0,0 --format mxfp4",
-        f"format of tensix must be {names('tensix')}, not 'mxfp4_hifi4'; did you mean 'bfp4_hifi4'?",
+        "format must be a machine's, such as tensix's bfp4_hifi4, fp8_hifi4, fp16_hifi4; "
+        + "not 'mxfp4_hifi4'; did you mean 'bfp4_hifi4'?",
     ),
     ("tensix --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8_hifi4"),
     ("aie_ml_v2 --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8"),
