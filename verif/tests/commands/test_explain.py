@@ -447,7 +447,7 @@ MISTAKES = [
     (
         "tensix --output 0,0 --format mxfp4",
         "format must be a machine's, such as tensix's bfp4_hifi4, fp8_hifi4, fp16_hifi4; "
-        + "not 'mxfp4_hifi4'; did you mean 'bfp4_hifi4'?",
+         "not 'mxfp4_hifi4'; did you mean 'bfp4_hifi4'?",
     ),
     ("tensix --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8_hifi4"),
     ("aie_ml_v2 --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8"),
