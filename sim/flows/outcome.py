@@ -23,7 +23,7 @@ from bitpath.sim.engine.runner import Built, run
 from bitpath.sim.flows.builds import Builds, Part, shown_progress
 from bitpath.verif.kit import mismatches
 from bitpath.verif.kit.bench import PERIOD_NS
-from bitpath.verif.kit.exchange import write_input
+from bitpath.verif.kit.exchange import PLAYS, file_of, write_input
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.scoreboard import FIRST_MISMATCH
 from bitpath.verif.kit.values import ulp_distance
@@ -136,8 +136,8 @@ class FlowRun:
     waves : True to record waves of all its simulations.
     """
 
-    machine: ClassVar[str]
     flow: ClassVar[str]
+    machine: str
     format_name: str
     engine: Any
     simulator: str
@@ -202,7 +202,12 @@ class Outcome:
 
 
 def play(console: Console, built: Built, bench: str, title: str, content: Any) -> dict[str, Any]:
-    """Run a bench that plays a program, or other content, on a built unit.
+    """Run a bench that plays a program, or other content, on a built unit; `play_all` of one content."""
+    return play_all(console, built, bench, title, [content])[0]
+
+
+def play_all(console: Console, built: Built, bench: str, title: str, contents: Sequence[Any]) -> list[dict[str, Any]]:
+    """Run a bench that plays programs, or other contents, on a built unit: one after the other in one process.
 
     Raises SimulationError if the simulation failed, or the unit did nothing.
 
@@ -210,27 +215,30 @@ def play(console: Console, built: Built, bench: str, title: str, content: Any) -
     ----------
     bench : module name of the bench.
     title : text of the progress bar, before the unit's name.
-    content : input that the bench reads with `exchange.read_input`.
+    contents : inputs that the bench reads with `exchange.read_input`; a reset comes before each.
 
     Returns
     -------
-    Arrays that the bench wrote, and the run's ``folder``. ``cycles`` is the unit's busy counter if it has one, else the
-    cycles until its last result; ``times`` are the simulated times in ps at which the bench got the results.
+    For each content the arrays that the bench wrote, the run's ``folder``, and the ``seconds`` of processor time that the
+    simulation took. ``cycles`` is the unit's busy counter if it has one, else the cycles until its last result; ``times`` are
+    the simulated times in ps at which the bench got the results.
     """
     paths.runs().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=paths.runs(), prefix="play-") as folder:
-        files = write_input(Path(folder), content)
+        files = write_input(Path(folder), *contents)
         with shown_progress(console, f"{title} on {built.top}", files["BITPATH_PROGRESS"]):
-            env = {name: str(path) for name, path in files.items()}
+            env = {name: str(path) for name, path in files.items()} | {PLAYS: str(len(contents))}
             # The caller compares the results with golden's.
-            done = run(built, bench, seed=0, min_compared=0, env=env, timeout=RUN_SECONDS)
+            done = run(built, bench, seed=0, min_tests=len(contents), min_compared=0, env=env, timeout=RUN_SECONDS)
         if done.wave is not None:
             console.print(f"wave: {paths.shown(done.wave)}; bitpath waves {built.unit} opens it", soft_wrap=True)
-        with np.load(files["BITPATH_RESULT"]) as result:
-            left: dict[str, Any] = dict(result)
-    if not left["cycles"]:
+        left: list[dict[str, Any]] = []
+        for number, record in zip(range(len(contents)), done.records, strict=True):
+            with np.load(file_of(files["BITPATH_RESULT"], number)) as result:
+                left.append(dict(result) | {"folder": done.folder, "seconds": record["seconds"]})
+    if not all(each["cycles"] for each in left):
         raise SimulationError(f"{built.top} was never busy: it did not take the instructions")
-    return left | {"folder": done.folder}
+    return left
 
 
 def codes(array: np.ndarray) -> np.ndarray:
@@ -290,6 +298,8 @@ COLUMNS = {
     "machine": ("machine", 9),
     "format": ("format", 14),
     "sim": ("simulator", 9),
+    "block": ("block", 5),
+    "matmul": ("matmul", 9),
     "quantized_compared": ("quantized", 9),
     "staged_compared": ("in stages", 9),
     "outputs_compared": ("compared", 8),
@@ -306,9 +316,9 @@ COLUMNS = {
 """Columns of a run's rows: heading and width by the name in its record. The error is relative to float64."""
 
 
-TABLES = ("stages", "layers", "engines", "classes", "chips")
+TABLES = ("stages", "layers", "engines", "steps", "classes", "chips")
 """Fields of a record that are tables."""
-WIDTH = 147
+WIDTH = 163
 """Columns of a table that no terminal shows, as in a log."""
 
 

@@ -116,7 +116,7 @@ def _cocotb(
     multiply: Any, built: Built, folder: Path, expected: np.ndarray, env: dict[str, str] | None = None
 ) -> SimResult:
     """Simulate the matmul once and compare its bits with golden's."""
-    files = write_input(folder, multiply.program)
+    files = write_input(folder, multiply.content)
     env = {name: str(path) for name, path in files.items()} | (env or {}) | ONE_CORE
     done = run(built, multiply.bench, seed=0, min_compared=0, env=env, timeout=RUN_SECONDS)
     with np.load(files["BITPATH_RESULT"]) as left:

@@ -3,23 +3,22 @@
 `verif.kit.exchange` has the files.
 """
 
-import cocotb
 import numpy as np
 from cocotb.triggers import RisingEdge
 
 from bitpath.rtl.units import find_unit
 from bitpath.verif.kit.bench import bench, config_from_environment
-from bitpath.verif.kit.exchange import read_input, show_share, write_result
+from bitpath.verif.kit.exchange import show_share
+from bitpath.verif.kit.flow_run import of_each_input
 from bitpath.verif.kit.packing import width
 
 SHARE_CYCLES = 256
 """Between two looks at what is done."""
 
 
-@cocotb.test()
-async def run_words(dut):
+@of_each_input
+async def run_words(dut, given):
     """Send a word of each stream a cycle; ``cycles`` counts the cycles until the last result."""
-    given = read_input()
     unit = find_unit(given.unit)
     results: list[int] = []
     signature = unit.build(config_from_environment(unit.config_type)).signature
@@ -37,4 +36,4 @@ async def run_words(dut):
                 show_share(len(results) / given.results)
         size = -(-width(frame.payload_shape("o")) // 8)
     table = np.frombuffer(b"".join(word.to_bytes(size, "little") for word in results), np.uint8)
-    write_result(words=table.reshape(-1, size), cycles=cycles)
+    return {"words": table.reshape(-1, size), "cycles": cycles}

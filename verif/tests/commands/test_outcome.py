@@ -36,7 +36,7 @@ from bitpath.sim.flows.machines import RECORDS
 from bitpath.sim.flows.outcome import COLUMNS, FlowRun, Outcome, compared, mismatch_report, result_map
 from bitpath.sim.study import page
 from bitpath.verif.kit import looks
-from bitpath.verif.kit.exchange import read_input
+from bitpath.verif.kit.exchange import PLAY, plays, read_input, show_share, write_result
 from bitpath.verif.kit.mismatches import SHOWN, Shown
 from bitpath.verif.kit.packing import pack, unpack
 from bitpath.verif.kit.recording import COMPARED, READ, Recorder
@@ -144,50 +144,70 @@ def played(monkeypatch):
     """Play on a made-up simulation, which leaves these cycles and this wave."""
     calls = []
 
-    def play(cycles, wave=None):
+    def play(*cycles, wave=None):
         def run(built, bench, **settings):
             env = settings.pop("env")
-            monkeypatch.setenv("BITPATH_INPUT", env["BITPATH_INPUT"])
-            calls.append((built, bench, settings, read_input(), Path(env["BITPATH_INPUT"]).parent))
-            assert set(env) == {"BITPATH_INPUT", "BITPATH_RESULT", "BITPATH_PROGRESS"}
-            np.savez(env["BITPATH_RESULT"], cycles=cycles, words=np.arange(3))
-            return SimpleNamespace(wave=wave, folder=Path("there"))
+            assert set(env) == {"BITPATH_INPUT", "BITPATH_RESULT", "BITPATH_PROGRESS", "BITPATH_PLAYS"}
+            for name, value in env.items():
+                monkeypatch.setenv(name, value)
+            contents = []
+            for number in range(plays()):
+                monkeypatch.setenv(PLAY, str(number))
+                contents.append(read_input())
+                write_result(cycles=cycles[number], words=np.arange(3) + number)
+                show_share(0.5)
+            calls.append((built, bench, settings, contents, Path(env["BITPATH_INPUT"]).parent))
+            records = [{"seconds": 0.25 * each} for each in cycles]
+            return SimpleNamespace(wave=wave, folder=Path("there"), records=records)
 
         monkeypatch.setattr(outcome, "run", run)
         console = Console(file=StringIO(), width=40)
-        return outcome.play(console, BUILT, "tb_x_run", "bf16", {"a": 1}), console.file.getvalue()
+        contents = [{"a": number} for number in range(len(cycles))]
+        return outcome.play_all(console, BUILT, "tb_x_run", "bf16", contents), console.file.getvalue()
 
     return play, calls
 
 
 @pytest.mark.usefixtures("new_build")
-def test_a_bench_plays_its_content(played):
+@pytest.mark.parametrize("cycles", [(5,), (5, 9, 2)])
+def test_a_bench_plays_its_contents(played, cycles):
     play, calls = played
-    left, said = play(5)
-    assert (int(left["cycles"]), left["words"].tolist(), left["folder"]) == (5, [0, 1, 2], Path("there"))
-    ((built, bench, settings, content, folder),) = calls
-    assert (built, bench, content) == (BUILT, "tb_x_run", {"a": 1})
-    assert settings == {"seed": 0, "min_compared": 0, "timeout": outcome.RUN_SECONDS}
+    left, said = play(*cycles)
+    assert [int(each["cycles"]) for each in left] == list(cycles)
+    assert [each["words"].tolist() for each in left] == [[n, n + 1, n + 2] for n in range(len(cycles))]
+    assert [each["folder"] for each in left] == [Path("there")] * len(cycles)
+    assert [each["seconds"] for each in left] == [0.25 * each for each in cycles]
+    ((built, bench, settings, contents, folder),) = calls
+    assert (built, bench, contents) == (BUILT, "tb_x_run", [{"a": n} for n in range(len(cycles))])
+    assert settings == {"seed": 0, "min_tests": len(cycles), "min_compared": 0, "timeout": outcome.RUN_SECONDS}
     assert outcome.RUN_SECONDS == 3600
     assert folder.parent == paths.runs()
     assert folder.name.startswith("play-")
     assert not folder.exists()
     assert "wave" not in said
     # The folder of all runs is there now.
-    assert int(play(6)[0]["cycles"]) == 6
+    assert int(play(6)[0][0]["cycles"]) == 6
+
+
+@pytest.mark.usefixtures("new_build")
+def test_one_content_is_the_first_of_a_list(played):
+    play, _ = played
+    play(5)
+    left = outcome.play(Console(file=StringIO()), BUILT, "tb_x_run", "bf16", {"a": 1})
+    assert (int(left["cycles"]), left["words"].tolist()) == (5, [0, 1, 2])
 
 
 @pytest.mark.usefixtures("new_build")
 def test_a_wave_is_named_with_its_viewer_on_one_line(played):
     wave = paths.build_root() / "runs" / "dot16" / "wave.fst"
-    _, said = played[0](5, wave)
+    _, said = played[0](5, wave=wave)
     assert f"wave: {paths.shown(wave)}; bitpath waves dot16 opens it\n" in said
 
 
 @pytest.mark.usefixtures("new_build")
 def test_a_unit_that_was_never_busy_is_an_error(played):
     with pytest.raises(SimulationError, match="dot16_x was never busy: it did not take the instructions"):
-        played[0](0)
+        played[0](3, 0)
 
 
 @pytest.mark.parametrize(("rule", "given"), [(None, ""), ("ocp", ""), ("floor", " --scale-rule floor")])
@@ -300,7 +320,7 @@ def test_the_results_of_two_formats_are_not(run, tmp_path):
 
 def test_every_flow_of_a_machine_is_a_command():
     flows = [name for each in RECORDS.values() for name in each.flows]
-    assert sorted(command.run_command.commands) == sorted(["matmul", *flows])
+    assert sorted(command.run_command.commands) == sorted(["lm", "matmul", *flows])
 
 
 def test_the_words_of_options():

@@ -295,9 +295,12 @@ def test_an_engine_that_was_never_busy_is_an_error(bitpath, monkeypatch):
         builds, "build", lambda *_, **__: type("Built", (), {"top": "engine", "digest": "0" * 8, "seconds": 0})
     )
     left = {"output": np.zeros((2, 2), np.uint32), "cycles": 0}
-    monkeypatch.setattr(
-        outcome, "run", lambda *_, env, **__: SimpleNamespace(wave=np.savez(env["BITPATH_RESULT"], **left))
-    )
+
+    def run(*_, env, **__):
+        np.savez(env["BITPATH_RESULT"], **left)
+        return SimpleNamespace(wave=None, folder=None, records=[{"seconds": 1.0}])
+
+    monkeypatch.setattr(outcome, "run", run)
     status, _, err = bitpath("run", "--slice", "2x128x2", "--format", "mxfp4")
     assert status == 1
     assert err == "bitpath: engine was never busy: it did not take the instructions\n"

@@ -5,14 +5,14 @@ A pass begins with golden's partial sums below the rows of the pass before.
 `verif.kit.exchange` has the files.
 """
 
-import cocotb
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.rtl.trainium3.array.systolic_array import Tiling
 from bitpath.verif.kit.bench import bench
-from bitpath.verif.kit.exchange import read_input, show_share, write_result
+from bitpath.verif.kit.exchange import show_share
+from bitpath.verif.kit.flow_run import of_each_input
 from bitpath.verif.kit.packing import pack, width
 from bitpath.verif.kit.pauses import rng
 from bitpath.verif.kit.streams import resolved
@@ -56,10 +56,9 @@ class Recorder(Player):
         await RisingEdge(self.dut.clk)
 
 
-@cocotb.test()
-async def run_program(dut):
+@of_each_input
+async def run_program(dut, program):
     """``results_i`` are those of instruction i, uint32 [passes, M, N], M padded to whole tiles of columns; ``cycles`` are those of all instructions."""
-    program = read_input()
     found, cycles = {}, 0
     async with bench(dut, SIGNATURE, drain=False, patience=None) as frame:
         player = Recorder(frame)
@@ -76,4 +75,4 @@ async def run_program(dut):
             # [passes, N, M] -> [passes, M, N]
             found[f"results_{number}"] = np.concatenate(tiles, axis=2).transpose(0, 2, 1)
             show_share((number + 1) / len(program))
-        write_result(**found, cycles=cycles)
+    return found | {"cycles": cycles}
