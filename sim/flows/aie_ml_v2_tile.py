@@ -5,7 +5,7 @@ Golden's `Tile` and the RTL tile play the same schedule. All of memory, all regi
 the result is compared with one that golden computes from single operations too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -88,11 +88,17 @@ def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 class Run(StagedRun):
-    """Two layers; a format has its `_Arithmetic`."""
+    """Two layers; a format has its `_Arithmetic`.
+
+    Attributes
+    ----------
+    layers : names of the layers, in their order.
+    """
 
     machine, flow, before = "aie_ml_v2", "tile", "in stages"
     units = (UNIT,)
     benches: ClassVar[Mapping[str, str]] = {UNIT: "bitpath.verif.runs.tb_aie_ml_v2"}
+    layers: Sequence[str] = ("first layer", "second layer")
 
     def __init__(
         self, a: np.ndarray, b: np.ndarray, c: np.ndarray, format_name: str, engine: TileUnits, simulator: str
@@ -104,7 +110,7 @@ class Run(StagedRun):
             )
         self.tensors = a, b, c
         if format_name == "mx9":
-            self.arithmetic: Any = _Blocks(*self.tensors)
+            self.arithmetic: Any = Blocks(*self.tensors)
             return
         mode, sparse, product = KINDS[format_name]
         if product not in engine.aie_tile.multiply.products:
@@ -120,7 +126,7 @@ class Run(StagedRun):
 
     def shown(self, *place: int) -> Shown:
         return Shown(
-            operands={"place": f"row {place[0]}, column {place[1]} of the second layer"},
+            operands={"place": f"row {place[0]}, column {place[1]} of the {self.layers[-1]}"},
             formats={"": self.arithmetic.shown},
         )
 
@@ -130,7 +136,7 @@ class Run(StagedRun):
         stalls = {"banks": 0, "bundles": 0}
         rows = []
         config = self.engine.aie_tile
-        for number, name in enumerate(("first layer", "second layer")):
+        for number, name in enumerate(self.layers):
             layer = self.arithmetic.layer(number, made)
             left = play(UNIT, program_of(config, layer))
             golden = golden_run(config, layer)
@@ -233,7 +239,7 @@ class _Integers:
         return codes * self.scale
 
 
-class _Blocks:
+class Blocks:
     """Comparison of layers of MX9."""
 
     shown = FP32

@@ -1,11 +1,12 @@
-"""A product of two 32x32 matrices from instruction words to bytes, on golden's core and on the RTL core of both chips.
+"""A product from instruction words to bytes, on golden's core and on the RTL core of both chips.
 
-The words are encoded for each chip. Golden's `Core` and the RTL core run them; the result's bytes and the words that each thread
-executes must be equal.
+A program multiplies 32 rows by 32 columns along all of K. The words are encoded for each chip. Golden's `Core` and the RTL core
+run them; the result's bytes and the words that each thread executes must be equal.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,7 +21,15 @@ from bitpath.sim.flows.builds import Part
 from bitpath.sim.flows.staged import StagedRun
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import Word
-from bitpath.verif.tensix.program.programs import THREADS, CoreProgram, Product, product_program
+from bitpath.verif.tensix.program.programs import (
+    DATUM_BYTES,
+    LEFT,
+    RIGHT,
+    THREADS,
+    CoreProgram,
+    Product,
+    product_program,
+)
 
 UNIT = "tensix_core"
 KINDS: Mapping[str, tuple[str, Fidelity, Format, Format]] = {
@@ -61,7 +70,10 @@ def operands() -> tuple[np.ndarray, np.ndarray]:
 
 
 class Run(StagedRun):
-    """The same product on each chip; the results are the chips' matrices, one below the other."""
+    """The same product on each chip, a program for each tile of the result; the chips' matrices lie one below the other.
+
+    Raises ValueError for an unknown format, sides that are no multiples of 32, and a K whose tiles L1 does not hold.
+    """
 
     machine, flow = "tensix", "program"
     units = tuple(chip.value for chip in Chip)
@@ -73,7 +85,15 @@ class Run(StagedRun):
             known = f"{one_of(KINDS)}, not {format_name!r}{suggestion(format_name, KINDS)}"
             raise ValueError(f"format of program must be {known}")
         self.element, self.fidelity, self.fmt, self.out_format = KINDS[format_name]
+        (rows, depth), columns = a.shape, b.shape[1]
+        for name, size in (("M", rows), ("K", depth), ("N", columns)):
+            if size % SIDE:
+                raise ValueError(f"{name} must be a multiple of {SIDE}, not {size}")
+        if depth > (most := (RIGHT - LEFT) // (SIDE * DATUM_BYTES[self.fmt])):
+            raise ValueError(f"K must be at most {most} in {self.fmt.name}, not {depth}")
         self.tensors = self.converted = a, b
+        self.k_tiles = depth // SIDE
+        self.places = list(product(range(rows // SIDE), range(columns // SIDE)))
         self.scale = 1.0
         if self.element == "int8":
             (left, left_scale), (right, right_scale) = (matrices.quantised(each, INT8_BITS) for each in (a, b))
@@ -96,33 +116,39 @@ class Run(StagedRun):
         return np.where(rtl >> 31, -magnitudes, magnitudes) * self.scale
 
     def shown(self, *place: int) -> Shown:
-        chip = [*Chip][place[0] // SIDE]
-        where = f"row {place[0] % SIDE}, column {place[1]} of {chip.value}'s matrix"
+        number, row = divmod(place[0], len(self.tensors[0]))
+        where = f"row {row}, column {place[1]} of {[*Chip][number].value}'s matrix"
         return Shown(operands={"place": where}, formats={"": Word(8 * np.dtype(STORED[self.out_format]).itemsize)})
 
     def compute(self, play: Any) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         results, rows = [], []
         for chip in Chip:
-            program = product_program(self._product(chip), *self._images(chip))
-            left = play(chip.value, program)
-            expected, words = golden_run(chip, program)
-            self.stage(chip.value, _without_nops(left), words, None)
-            results.append([self._matrix(each) for each in (left["output"], expected)])
-            times = left["word_cycles"][left["words"] >> 24 == MVMUL]
-            span = int(times[-1] - times[0])
-            rows.append(
-                {
-                    "chip": chip.value,
-                    "pushed": sum(map(len, program.words)),
-                    "expanded": sum(each.size for each in words),
-                    "mvmuls": times.size,
-                    "first_to_last": span,
-                    "mvmuls_per_cycle": round((times.size - 1) / span, 3),
-                    "cycles": int(left["cycles"]),
-                }
-            )
+            own = [self._run(play, chip, *place) for place in self.places]
+            results.append([self._matrix([contents[side] for contents, _ in own]) for side in range(2)])
+            names = ("pushed", "expanded", "mvmuls", "first_to_last", "cycles")
+            row: dict[str, Any] = {name: sum(figures[name] for _, figures in own) for name in names}
+            rate = round((row["mvmuls"] - len(own)) / row["first_to_last"], 3)
+            rows.append({"chip": chip.value, **row, "mvmuls_per_cycle": rate})
         rtl, golden = (np.concatenate(each) for each in zip(*results, strict=True))
         return rtl, golden, {"chips": rows, "cycles": sum(row["cycles"] for row in rows)}
+
+    def _run(
+        self, play: Any, chip: Chip, row: int, column: int
+    ) -> tuple[tuple[np.ndarray, np.ndarray], dict[str, int]]:
+        """Return the bytes of a tile of the result, in RTL and in golden, and the program's figures."""
+        program = product_program(self._product(chip), *self._images(chip, row, column))
+        left = play(chip.value, program)
+        expected, words = golden_run(chip, program)
+        self.stage(chip.value, _without_nops(left), words, None)
+        times = left["word_cycles"][left["words"] >> 24 == MVMUL]
+        figures = {
+            "pushed": sum(map(len, program.words)),
+            "expanded": sum(each.size for each in words),
+            "mvmuls": times.size,
+            "first_to_last": int(times[-1] - times[0]),
+            "cycles": int(left["cycles"]),
+        }
+        return (left["output"], expected), figures
 
     def _product(self, chip: Chip) -> Product:
         return Product(
@@ -131,15 +157,22 @@ class Run(StagedRun):
             fmt=self.fmt,
             out_format=self.out_format,
             dst32=self.element != "fp8",
+            k_tiles=self.k_tiles,
         )
 
-    def _images(self, chip: Chip) -> list[np.ndarray]:
-        """Return both tiles in L1."""
-        return [tensix.tile_image(tensix.tilize(each)[0, 0], self.element, chip=chip) for each in self.converted]
+    def _images(self, chip: Chip, row: int, column: int) -> list[np.ndarray]:
+        """Return the tiles of both operands in L1, one after the other along K."""
+        left, right = (tensix.tilize(each) for each in self.converted)
+        return [
+            np.concatenate([tensix.tile_image(tile, self.element, chip=chip) for tile in tiles])
+            for tiles in (left[row], right[:, column])
+        ]
 
-    def _matrix(self, content: np.ndarray) -> np.ndarray:
-        """Return a tile's bytes as the matrix of its datums, INT32 as words of sign and magnitude."""
-        return tensix.untilize(content.view(STORED[self.out_format]).reshape(1, 1, -1, FACE))
+    def _matrix(self, contents: list[np.ndarray]) -> np.ndarray:
+        """Return the bytes of the tiles as the matrix of their datums, INT32 as words of sign and magnitude."""
+        tiles = np.stack([each.view(STORED[self.out_format]).reshape(-1, FACE) for each in contents])
+        rows, columns = (1 + max(each) for each in zip(*self.places, strict=True))
+        return tensix.untilize(tiles.reshape(rows, columns, *tiles.shape[1:]))
 
 
 def golden_run(chip: Chip, program: CoreProgram) -> tuple[np.ndarray, list[np.ndarray]]:
