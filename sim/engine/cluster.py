@@ -7,6 +7,7 @@ no page. Who may use a scheduler that the user names is decided where it was sta
 
 import gc
 import signal
+import warnings
 from asyncio import gather
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -119,9 +120,12 @@ def finished(
 
         topic = f"bitpath-{uuid4()}"
         client.subscribe_topic(topic, lambda event: told(event[1]))
-        futures = {
-            client.submit(_work, sources(), topic, each.call, *each.arguments, pure=False): each for each in pieces
-        }
+        with warnings.catch_warnings():
+            # The operands of a piece are its own.
+            warnings.filterwarnings("ignore", "Sending large graph")
+            futures = {
+                client.submit(_work, sources(), topic, each.call, *each.arguments, pure=False): each for each in pieces
+            }
         try:
             for future in as_completed(futures):
                 yield _ended(futures[future], future)
