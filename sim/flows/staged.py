@@ -120,7 +120,7 @@ class StagedRun(FlowRun):
         rtl, golden, figures = self.compute(partial(self._play, console, builds))
         built = builds.of(self, self.parts[-1])
         inner = [each for each in self.stages if not each.is_output]
-        pair = (_bytes([each.rtl for each in inner]), _bytes([each.golden for each in inner]))
+        pair = (all_bytes([each.rtl for each in inner]), all_bytes([each.golden for each in inner]))
         self._dtype = golden.dtype
         outcome = compared(self, built, rtl, golden, start, rtl.shape, None, times=None, **figures)
         record = outcome.record
@@ -181,5 +181,6 @@ def _sum(cycles: Iterable[int | None]) -> int | None:
     return sum(known) if known else None
 
 
-def _bytes(results: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
+def all_bytes(results: Sequence[Sequence[np.ndarray]]) -> np.ndarray:
+    """Return the bytes of all results, one after the other."""
     return np.concatenate([codes(each).view(np.uint8).ravel() for arrays in results for each in arrays])

@@ -4,7 +4,7 @@ An array of fewer rows than an instruction has takes several passes. Each pass b
 are compared.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, ClassVar
@@ -61,6 +61,38 @@ def engine_for(simulator: str) -> ModeUnits:
     return ENGINES[simulator]
 
 
+def psum_groups(
+    program: Sequence[ModeInstruction], results: Sequence[np.ndarray], columns: int
+) -> list[list[tuple[int, np.ndarray]]]:
+    """Return what PSUM's bench writes: for each tile of the output the flags and results of its instructions, in order.
+
+    Results [M, N] of the array become PSUM's places, [tiles * N, columns].
+    """
+
+    def places(instruction: ModeInstruction, own: np.ndarray) -> tuple[int, np.ndarray]:
+        padded = np.pad(own, ((0, -len(own) % columns), (0, 0)))
+        rows = padded.reshape(-1, columns, own.shape[1]).transpose(0, 2, 1).reshape(-1, columns)
+        return int(instruction.psum_accumulate_flag), np.ascontiguousarray(rows)
+
+    groups = groupby(zip(program, results, strict=True), key=lambda pair: pair[0].output)
+    return [[places(*each) for each in group] for _, group in groups]
+
+
+def psum_result(
+    program: Sequence[ModeInstruction], left: Mapping[str, np.ndarray], columns: int, golden: np.ndarray
+) -> np.ndarray:
+    """Return the output that PSUM's bench read, of golden's shape."""
+    result = np.zeros_like(golden)
+    for number, (_, group) in enumerate(groupby(program, key=lambda each: each.output)):
+        instruction = next(group)
+        words = left[f"group_{number}"]
+        shape = instruction.stationary.shape[-1], instruction.moving.shape[-1]
+        # [tiles, N, columns] -> [M, N]
+        tiles = words.reshape(-1, shape[1], columns).transpose(0, 2, 1).reshape(-1, shape[1])[: shape[0]]
+        result[instruction.output] = instruction.placed(np.ascontiguousarray(tiles).view(np.float32))
+    return result
+
+
 class Run(StagedRun):
     """A product cast to the mode's dtype and cut into instructions; made at once, so that mistakes show before any simulation.
 
@@ -97,26 +129,11 @@ class Run(StagedRun):
             cycles = tensor_cycles(KINDS.get(each.mode, "matmul"), m, each.moving.shape[-1], dtype)
             self.stage(f"matmul {number}", [found], [below.astype(np.uint32)], cycles, unit="core_array")
             last.append(found[-1])
-        groups = [list(group) for _, group in groupby(zip(self.program, last, strict=True), key=lambda x: x[0].output)]
-        left = play("psum", [[self._written(*each) for each in group] for group in groups])
-        result = np.zeros_like(golden)
-        for number, group in enumerate(groups):
-            instruction = group[0][0]
-            words = left[f"group_{number}"]
-            shape = instruction.stationary.shape[-1], instruction.moving.shape[-1]
-            # [tiles, N, columns] -> [M, N]
-            tiles = words.reshape(-1, shape[1], units.psum.cols).transpose(0, 2, 1).reshape(-1, shape[1])[: shape[0]]
-            result[instruction.output] = instruction.placed(np.ascontiguousarray(tiles).view(np.float32))
+        left = play("psum", psum_groups(self.program, last, units.psum.cols))
+        result = psum_result(self.program, left, units.psum.cols, golden)
         self.stage("PSUM", [result], [golden], None, is_output=True)
         rows, columns = self.a.shape[0], self.b.shape[1]
         macs = rows * self.a.shape[1] * columns
         figures = {"macs": macs, "cycles": array_cycles, "mac_per_cycle": round(macs / array_cycles, 1)}
         kept, expected = (np.ascontiguousarray(each[:rows, :columns]) for each in (result, golden))
         return kept, expected, figures
-
-    def _written(self, instruction: ModeInstruction, results: np.ndarray) -> tuple[int, np.ndarray]:
-        """Return the flag of an instruction, and its results [M, N] as PSUM's places have them, [tiles * N, columns]."""
-        columns = self.engine.psum.cols
-        padded = np.pad(results, ((0, -len(results) % columns), (0, 0)))
-        places = padded.reshape(-1, columns, results.shape[1]).transpose(0, 2, 1).reshape(-1, columns)
-        return int(instruction.psum_accumulate_flag), np.ascontiguousarray(places)
