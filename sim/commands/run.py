@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from bitpath.sim.commands._click import Choice, Command, Group, Printer, examples, output_options
+from bitpath.sim.commands._click import Choice, Command, Group, Printer, cluster_options, examples, output_options
 from bitpath.sim.engine.options import FILE, MACHINES, SCALE_RULE, SIMULATOR, with_options
 
 SIZES = ("rows", "cols", "lanes", "chip")
@@ -216,6 +216,70 @@ flow(
 )
 
 
+@run_command.command(
+    "lm",
+    cls=Flow,
+    epilog=examples(
+        "bitpath run lm --machine tensix",
+        "bitpath run lm --format mx9 --blocks all",
+        "bitpath run lm --format mxfp8_e4m3 --blocks all --scheduler tcp://host:8786",
+        "bitpath run lm --format mx6 --kind q --kind down --tokens 8",
+        "bitpath run lm --format mx9 --program",
+    ),
+)
+@with_options(
+    click.option("--machine", type=Choice(MACHINES), help="One machine; all of them when not given."),
+    click.option(
+        "--format", "format_name", help="One format of floats; those of each machine's matmul flow when not given."
+    ),
+    click.option(
+        "--linear",
+        type=Choice(("w8a8",)),
+        help="Trainium3's RMSNorm-Quant before each linear layer, FP8 with a scale for each row and each output channel.",
+    ),
+    SCALE_RULE,
+    click.option(
+        "--model",
+        type=click.Path(path_type=Path),
+        help="A GGUF file, or a folder with config.json and safetensors.  [default: SmolLM2-135M-Instruct]",
+    ),
+    click.option("--text", type=FILE, help="A file with the text.  [default: the Gettysburg Address]"),
+    click.option("--tokens", type=click.IntRange(1), help="Tokens of the text.  [default: 32]"),
+    click.option("--prompt", help="A question to the model instead of a text; all of its tokens run."),
+    click.option(
+        "--blocks", metavar="N|FIRST:END|all", default="1", show_default=True, help="The model's blocks to run."
+    ),
+    click.option(
+        "--kind",
+        "kinds",
+        multiple=True,
+        type=Choice(("q", "k", "v", "o", "gate", "up", "down", "scores", "values")),
+        help="A kind of matmul; repeat it for several, all when not given.",
+    ),
+    click.option(
+        "--program", is_flag=True, help="Run matmuls of the first block as programs of the machines' cores instead."
+    ),
+    SIMULATOR,
+    click.option("--waves", is_flag=True, help="Record the waves of the simulations; bitpath waves UNIT opens them."),
+)
+@cluster_options
+@output_options
+def lm(printer: Printer, cluster: Any, **given: Any) -> None:
+    """Run the matmuls of a language model's blocks on the machines' engines.
+
+    Golden runs the model in each format, and the engine of the machine multiplies the operands of each matmul at their real
+    size; all bits must be equal. A single block runs here, several ones on workers. Finished blocks are kept: an interrupted run
+    resumes. With all blocks the model's next token follows from the RTL's results.
+    """
+    from rich.console import Console
+
+    from bitpath.sim.flows.builds import stage
+
+    with stage(Console(stderr=True, quiet=printer.quiet), "loading golden and the model"):
+        from bitpath.sim.commands.run_lm import run_lm
+    sys.exit(run_lm(printer, cluster, **given))
+
+
 def _run(name: str, printer: Printer, *, output: Path | None, **given: Any) -> None:
     """Run a flow, show and keep each result, and exit with 1 if a bit differs."""
     from rich.console import Console
@@ -225,11 +289,9 @@ def _run(name: str, printer: Printer, *, output: Path | None, **given: Any) -> N
     progress = Console(stderr=True, quiet=printer.quiet)
     # Prepare all runs before any simulation, so that wrong arguments fail at once.
     with stage(progress, "loading golden and converting the matrices"):
-        from bitpath.sim.engine import paths
-        from bitpath.sim.engine.results import write_records
+        from bitpath.sim.commands.run_report import Report
         from bitpath.sim.flows import outcome
         from bitpath.sim.flows.builds import built_ahead
-        from bitpath.sim.flows.history import Keeper
 
         if output is not None:
             outcome.check_writable(output)
@@ -237,27 +299,15 @@ def _run(name: str, printer: Printer, *, output: Path | None, **given: Any) -> N
     if output is not None and len(runs) > 1:
         raise ValueError("-o takes the results of one format; name it with --format")
 
-    console = outcome.console(quiet=printer.silent)
-    records: list[dict[str, Any]] = []
-    kept, keeper = [], Keeper(len(runs))
-    try:
-        with built_ahead(runs, progress) as builds:
-            for each in runs:
-                found = each.compare(progress, builds)
-                records.append(found.record)
-                # Keep and show each result at once: a later run may fail.
-                write_records(paths.reports() / "run.json", records)
-                report = outcome.mismatch_report(each, found)
-                kept.append(found.record | found.kept | {"report": report})
-                keeper.keep(kept)
-                outcome.show(console, found.record, first=len(records) == 1)
-                if report:
-                    printer.fail(report)
-    finally:
-        printer.result(records)
+    report = Report(printer, len(runs))
+    with report, built_ahead(runs, progress) as builds:
+        for each in runs:
+            found = each.compare(progress, builds)
+            report.add(found.record, found.kept, outcome.mismatch_report(each, found))
+            report.show(found.record)
     if output is not None:
         outcome.save(output, found)
-    sys.exit(any(record["mismatches"] for record in records))
+    sys.exit(report.differs)
 
 
 def _runs(

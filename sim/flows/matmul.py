@@ -18,7 +18,7 @@ model of the engine, and compares all results.
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any, ClassVar
@@ -87,6 +87,11 @@ class MatmulRun(FlowRun):
         """Return the engine's configuration with other numerics."""
         return replace(engine, unit=replace(engine.unit, numerics=numerics))
 
+    @staticmethod
+    def numerics_of(engine: Any) -> Any:
+        """Return the numerics of an engine's configuration."""
+        return engine.unit.numerics
+
     @property
     def content(self) -> Any:
         """The content that the bench plays."""
@@ -136,14 +141,20 @@ class MatmulRun(FlowRun):
         with stage(console, f"{self.format_name} in golden"):
             golden = self.golden()
         left = play(console, built, self.bench, self.format_name, self.content)
-        results = golden, self.matrix(left["output"]), self.placed(left["times"])
-        golden, rtl, times = (result[: self.a.shape[0], : self.b.shape[1]] for result in results)
+        rtl, times = self.results(left)
+        golden = golden[: self.a.shape[0], : self.b.shape[1]]
         shape, cycles = (*self.a.shape, self.b.shape[1]), int(left["cycles"])
         figures = {"macs": prod(shape), "cycles": cycles, "mac_per_cycle": round(prod(shape) / cycles, 1)}
         figures["peak_mac_per_cycle"] = float(self.peak)
         if (scheduled := self.scheduled_cycles()) is not None:
             figures["schedule_cycles"] = scheduled
         return compared(self, built, rtl, golden, start, shape, left.get("folder"), times=times, **figures)
+
+    def results(self, left: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the result [M, N] that a play left, and the times in ps at which its elements came."""
+        rows, columns = self.a.shape[0], self.b.shape[1]
+        rtl, times = self.matrix(left["output"]), self.placed(left["times"])
+        return rtl[:rows, :columns], times[:rows, :columns]
 
     def shown(self, *place: int) -> Shown:
         m, n = place

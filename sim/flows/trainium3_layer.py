@@ -1,6 +1,7 @@
 """A transformer layer's step on Trainium3: RMSNorm, QuantizeMX and matmul, the last two on RTL, one after the other."""
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -33,6 +34,21 @@ def operands(wanted: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     hidden, gamma, weight = normalised_layer()
     hidden, weight = cut(hidden, weight, wanted)
     return hidden, gamma[: hidden.shape[1]], weight
+
+
+def quantizer_input(tile: np.ndarray, format_name: str, rule: str) -> tuple[np.ndarray, str]:
+    """Return what QuantizeMX's bench plays for a bfloat16 tile [P, F, 4]: its blocks, and the name of the unit's mode."""
+    mode = Mode(BF16, MX_FORMATS[format_name].element, ScaleRule(rule))
+    return tile_blocks(tile.view(np.uint16)), mode.name
+
+
+def quantizer_output(
+    left: Mapping[str, np.ndarray], tile: np.ndarray, format_name: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return elements [P, F, 4] and scales [P/8, F] of a tile from what the bench left."""
+    free = tile.shape[1]
+    elements = blocks_tile(left["codes"], free).view(DTYPES[MX_FORMATS[format_name].element])
+    return elements, left["scales"].reshape(-1, free)
 
 
 class Run(MatmulRun):
@@ -112,12 +128,6 @@ class Run(MatmulRun):
 
     def _quantise(self, console: Console, built: Built, tile: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], int]:
         """Quantise a bfloat16 tile [P, F, 4] with QuantizeMX in RTL; return elements and scales, and the cycles."""
-        element = MX_FORMATS[self.formats["a_format"]].element
-        mode = Mode(BF16, element, ScaleRule(self.scale_rule))
-
-        blocks = tile_blocks(tile.view(np.uint16)), mode.name
-        title = f"{self.format_name} elements"
-        left = play(console, built, "bitpath.verif.runs.tb_trainium3", title, blocks)
-        free = tile.shape[1]
-        elements = blocks_tile(left["codes"], free).view(DTYPES[element])
-        return (elements, left["scales"].reshape(-1, free)), int(left["cycles"])
+        title, fmt = f"{self.format_name} elements", self.formats["a_format"]
+        left = play(console, built, self.bench, title, quantizer_input(tile, fmt, self.scale_rule))
+        return quantizer_output(left, tile, fmt), int(left["cycles"])

@@ -88,6 +88,10 @@ class Run(MatmulRun):
     def with_numerics(engine: EngineConfig, numerics: DotNumerics) -> EngineConfig:
         return replace(engine, array=replace(engine.array, dot=replace(engine.array.dot, numerics=numerics)))
 
+    @staticmethod
+    def numerics_of(engine: EngineConfig) -> DotNumerics:
+        return engine.array.dot.numerics
+
     @property
     def peak(self) -> float:
         array = self.engine.array

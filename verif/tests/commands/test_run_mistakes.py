@@ -83,7 +83,7 @@ MISTAKES = [
     ),
     (
         "run rmsnorm_quant --scale-rule nki05",
-        "--scale-rule goes with bitpath run matmul, layer or core, not with rmsnorm_quant",
+        "--scale-rule goes with bitpath run matmul, layer, core or lm, not with rmsnorm_quant",
     ),
     ("run --scale-rule nki06", "'nki06' is not one of 'ocp', 'nki05'"),
     ("run layer --lanes 2", "--lanes goes with bitpath run matmul or rmsnorm_quant, not with layer"),
