@@ -12,8 +12,11 @@ REPORTS := $(BUILD)/reports
 run_options = $(if $(MACHINE),--machine "$(MACHINE)") $(if $(FORMAT),--format "$(FORMAT)") \
 	$(if $(SCALE_RULE),--scale-rule "$(SCALE_RULE)") $(if $(SHAPING),--shaping "$(SHAPING)") $(if $(QOS),--qos "$(QOS)") \
 	$(if $(SIM),--sim "$(SIM)") $(if $(filter-out 0,$(WAVES)),--waves)
-lm_options = $(if $(LINEAR),--linear "$(LINEAR)") $(if $(MODEL),--model "$(MODEL)") $(if $(TEXT),--text "$(TEXT)") $(if $(TOKENS),--tokens "$(TOKENS)") \
-	$(if $(PROMPT),--prompt "$(PROMPT)") $(if $(BLOCKS),--blocks "$(BLOCKS)") $(if $(filter-out 0,$(PROGRAM)),--program) $(cluster_options)
+lm_options = $(if $(LINEAR),--linear "$(LINEAR)") $(if $(MODEL),--model "$(MODEL)") $(if $(TEXT),--text "$(TEXT)") \
+	$(if $(TOKENS),--tokens "$(TOKENS)") $(if $(PROMPT),--prompt "$(PROMPT)")
+lm_golden = $(lm_options) $(if $(MACHINE),--machine "$(MACHINE)") $(if $(FORMAT),--format "$(FORMAT)") \
+	$(if $(SCALE_RULE),--scale-rule "$(SCALE_RULE)") $(if $(PLAN),--plan "$(PLAN)") $(if $(BOUND),--bound "$(BOUND)")
+lm_rtl = $(run_options) $(lm_options) $(if $(BLOCKS),--blocks "$(BLOCKS)") $(if $(filter-out 0,$(PROGRAM)),--program) $(cluster_options)
 sim_options = $(if $(SIM),--sim "$(SIM)") $(if $(SEED),--seed "$(SEED)") $(if $(filter-out 0,$(WAVES)),--waves) \
 	$(if $(BENCH),--bench "$(BENCH)") $(if $(FILTER),--filter "$(FILTER)") $(if $(CONFIG),--config "$(CONFIG)")
 
@@ -40,9 +43,9 @@ setup: ## make .venv with the pinned packages (at once when nothing changed)
 icarus: setup
 	@$(BITPATH) self tools --need icarus --install
 
-run: $(if $(filter icarus,$(SIM)),icarus,setup) ## real tensors through golden and RTL: MACHINE= FLOW= FORMAT= SCALE_RULE= SHAPING= QOS= SIM=verilator|icarus WAVES=1; FLOW=lm RTL=1: LINEAR=w8a8 MODEL= TEXT= TOKENS= PROMPT= BLOCKS=N|all PROGRAM=1 SCHEDULER=
-	@$(if $(filter lm,$(FLOW)),$(PYTHON) -I sim/engine/bootstrap.py lm)
-	@$(BITPATH) run $(or $(FLOW),matmul) $(run_options) $(if $(filter lm,$(FLOW)),$(lm_options))
+run: $(if $(filter icarus,$(SIM)),icarus,setup) ## real tensors through golden and RTL: MACHINE= FLOW= FORMAT= SCALE_RULE= SHAPING= QOS= SIM=verilator|icarus WAVES=1; FLOW=lm, a language model: MODEL= TEXT= PROMPT= TOKENS= LINEAR=w8a8, in golden PLAN=auto|FILE BOUND=, with RTL=1 BLOCKS=N|all PROGRAM=1 SCHEDULER=
+	@$(if $(filter lm,$(FLOW)),$(PYTHON) -I sim/engine/bootstrap.py lm plot)
+	@$(BITPATH) $(if $(filter lm,$(FLOW)),$(if $(filter-out 0,$(RTL)),run lm $(lm_rtl),lm $(lm_golden)),run $(or $(FLOW),matmul) $(run_options))
 
 test: icarus ## every test but the deep ones, two at a time
 	@mkdir -p $(REPORTS)
@@ -116,7 +119,7 @@ records: setup ## take the campaigns' reports into docs/records and the README, 
 	@cd docs && ../$(VENV)/bin/python -m parts.take --machine "$(ON)" --commit
 
 docs: setup ## the pages below build/docs/html; examples and tutorials run, warnings are errors
-	@$(PYTHON) -I sim/engine/bootstrap.py synth plot docs
+	@$(PYTHON) -I sim/engine/bootstrap.py synth plot docs lm
 	@$(VENV)/bin/python -m sphinx -W --keep-going --quiet -E -a -d build/docs/doctrees docs build/docs/html
 	@echo "pages: build/docs/html/index.html"
 

@@ -243,7 +243,7 @@ flow(
         type=click.Path(path_type=Path),
         help="A GGUF file, or a folder with config.json and safetensors.  [default: SmolLM2-135M-Instruct]",
     ),
-    click.option("--text", type=FILE, help="A file with the text.  [default: the Gettysburg Address]"),
+    click.option("--text", type=FILE, help="A file with the text.  [default: a story]"),
     click.option("--tokens", type=click.IntRange(1), help="Tokens of the text.  [default: 32]"),
     click.option("--prompt", help="A question to the model instead of a text; all of its tokens run."),
     click.option(

@@ -16,7 +16,7 @@ from bitpath.sim.flows.lm_matmuls import settings
 from bitpath.sim.flows.lm_programs import program_runs
 from bitpath.sim.flows.outcome import FlowRun, mismatch_report
 from bitpath.sim.lm.model import KINDS, forward
-from bitpath.sim.lm.tokens import read_tokens
+from bitpath.sim.lm.tokens import TEXT, read_tokens
 from bitpath.sim.lm.weights import open_checkpoint, read_model
 
 
@@ -51,7 +51,7 @@ def run_lm(
     if prompt is not None:
         ids = tokenizer.prompt(prompt)
     else:
-        ids = tokenizer.encode(lm.TEXT if text is None else read_text(text))
+        ids = tokenizer.encode(TEXT if text is None else read_text(text))
         if (tokens or 1) > len(ids):
             raise ValueError(f"--tokens must be at most {len(ids)}, as many as the text has, not {tokens}")
         ids = ids[: tokens or lm.TOKENS]

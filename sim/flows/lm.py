@@ -44,11 +44,6 @@ from bitpath.sim.lm.plans import W8A8
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import Word
 
-TEXT = (
-    "Four score and seven years ago our fathers brought forth, upon this continent, a new nation, conceived in Liberty, "
-    "and dedicated to the proposition that all men are created equal."
-)
-"""The text that runs when none is given: the Gettysburg Address."""
 TOKENS = 32
 """Tokens that run when their number is not given."""
 

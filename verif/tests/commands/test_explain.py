@@ -416,6 +416,10 @@ def no_word(option, name, width, text):
 
 
 NOTHING = {"trainium3": "--stationary and --moving", "tensix": "--src-a and --src-b", "aie_ml_v2": "--x and --y"}
+LIKE_MXFP4 = (
+    "format must be a machine's, such as tensix's bfp4_hifi4, fp8_hifi4, fp16_hifi4; not 'mxfp4_hifi4'; "
+    "did you mean 'bfp4_hifi4'?"
+)
 MISTAKES = [
     *((machine, f"nothing to explain; give {operands}, or --output") for machine, operands in NOTHING.items()),
     ("tensix --src-a 1", "nothing to explain; give --src-a and --src-b, or --output"),
@@ -446,8 +450,7 @@ MISTAKES = [
     ),
     (
         "tensix --output 0,0 --format mxfp4",
-        "format must be a machine's, such as tensix's bfp4_hifi4, fp8_hifi4, fp16_hifi4; "
-         "not 'mxfp4_hifi4'; did you mean 'bfp4_hifi4'?",
+        LIKE_MXFP4,
     ),
     ("tensix --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8_hifi4"),
     ("aie_ml_v2 --output 0,0 --format int8", "--a and --b must be matrices of whole numbers with --format int8"),
