@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bitpath.golden.comparison import compare
     from bitpath.golden.explain_output import explain
+    from bitpath.golden.linear import linear_w8a8
     from bitpath.golden.matmul import matmul, prepare
     from bitpath.golden.quantize import MxTensor, dequantize, quantize
-    from bitpath.golden.trainium3 import linear_w8a8
 
 __all__ = [
     "MxTensor",
@@ -30,7 +30,7 @@ _MODULES = {
     "compare": "bitpath.golden.comparison",
     "dequantize": "bitpath.golden.quantize",
     "explain": "bitpath.golden.explain_output",
-    "linear_w8a8": "bitpath.golden.trainium3",
+    "linear_w8a8": "bitpath.golden.linear",
     "matmul": "bitpath.golden.matmul",
     "prepare": "bitpath.golden.matmul",
     "quantize": "bitpath.golden.quantize",

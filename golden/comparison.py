@@ -10,7 +10,7 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, numbers, one_of, operand
 from bitpath.golden.formats.catalogue import FP32
-from bitpath.golden.machines import MACHINES, find_machine
+from bitpath.golden.machines import MACHINES, Machine, find_machine
 from bitpath.golden.matmul import find_arguments, matmul
 from bitpath.golden.tables import as_html, as_text
 
@@ -110,7 +110,7 @@ class Comparison:
         return [
             (
                 name,
-                find_machine(None, name.partition(",")[0]).name,
+                _side(name.partition(",")[0]).name,
                 *(_number(value) for value in (each.max_abs, each.rms, each.sqnr_db)),
                 _power(_median(each.ulp)),
                 _power(len(each.ulp) - 1),
@@ -134,7 +134,7 @@ def compare(
     Parameters
     ----------
     a, b : as `matmul` takes them; integers for formats of integers.
-    formats : names as `matmul` takes them.
+    formats : names as `matmul` takes them; "MACHINE:FORMAT" where another machine has the name too, as "trainium3:bf16".
     reference : numbers [..., M, N] to compare with in float64; None is the product of the operands in float64.
     numerics : for machines by name, as `matmul` takes them; others have their defaults.
     split : True for two further rows of each format of floats: the errors of its operands alone, whose product is float64's, and of its
@@ -151,7 +151,7 @@ def compare(
     if not names:
         known = ", ".join(name for each in MACHINES.values() for name in each.formats)
         raise ValueError(f"formats must name at least one of {known}")
-    sides = {name: find_machine(None, name) for name in names}
+    sides = {name: _side(name) for name in names}
     for each in numerics or {}:
         check_choice("numerics", each, {side.name for side in sides.values()})
     taken = {option for side in sides.values() for option in side.options}
@@ -165,17 +165,24 @@ def compare(
     found = {}
     for name, side in sides.items():
         own = {option: value for option, value in options.items() if option in side.options}
-        result = matmul(a, b, format=name, numerics=(numerics or {}).get(side.name), **own)
+        given: dict[str, Any] = {"format": name.rpartition(":")[2], "machine": side.name}
+        result = matmul(a, b, **given, numerics=(numerics or {}).get(side.name), **own)
         if result.shape != exact.shape:
             raise ValueError(f"reference must have shape {result.shape}, not {exact.shape}")
         found[name] = errors(result, exact)
-        if split and name not in side.integers:
-            _, arguments = find_arguments(None, name, (numerics or {}).get(side.name), own)
-            x, y = (side.numbers(each, values, **arguments) for each, values in (("a", left), ("b", right)))
+        if split and given["format"] not in side.integers:
+            _, arguments = find_arguments(side.name, given["format"], (numerics or {}).get(side.name), own)
+            x, y = (side.numbers(each, operand(each, own, False), **arguments) for each, own in (("a", a), ("b", b)))
             rounded = np.matmul(x.astype(np.float64), y.astype(np.float64))
             found[f"{name}, operands"] = errors(rounded, exact)
             found[f"{name}, sums"] = errors(product + (result - rounded), exact)
     return Comparison(found)
+
+
+def _side(name: str) -> Machine:
+    """Return the machine of a format, which may stand before it."""
+    machine, colon, own = name.rpartition(":") if isinstance(name, str) else ("", "", name)
+    return find_machine(machine if colon else None, own)
 
 
 def _number(value: float | None) -> str:

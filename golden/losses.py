@@ -58,6 +58,8 @@ def kl_divergence(result: Any, reference: Any) -> float:
 
 def _pair(result: Any, reference: Any) -> tuple[np.ndarray, np.ndarray]:
     found, exact = numbers("result", result), numbers("reference", reference)
+    if not exact.ndim or not exact.size:
+        raise ValueError(f"reference must have at least one axis and one number, not shape {exact.shape}")
     check_shape("result", found, *exact.shape, why=", as the reference has")
     return found.astype(np.float64), exact.astype(np.float64)
 

@@ -255,7 +255,7 @@ WHOLE_INT8 = replace(
 )
 """Tensix' INT8 in all phases, whose sums are exact, and packed to INT8."""
 FURTHER = (TENSOR_MODES, WHOLE_INT8)
-"""Formats of the machines with functions of their own. A name that a machine of `MACHINES` has too is theirs with `machine` alone."""
+"""Formats of the machines with functions of their own. Where a machine of `MACHINES` has the same name, `machine=` chooses them."""
 
 
 def find_conversion(machine: str | None, format_name: str) -> tuple[Machine, Conversion]:

@@ -37,6 +37,7 @@ class Quantized:
         of the R rows, as `quantize_mx` has them; tensix: bytes in L1, uint8; aie_ml_v2: `MxBlocks`, or floats of ml_dtypes.
         K is padded with zeros to whole blocks or tiles.
     numerics : the machine's numerics; None is the machine's default.
+    k_order : of trainium3, how k lies on partitions; None of other machines, or the default.
     """
 
     machine: str
@@ -44,6 +45,7 @@ class Quantized:
     shape: tuple[int, ...]
     data: Any
     numerics: Any = None
+    k_order: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,6 +70,7 @@ class MxTensor:
     def __post_init__(self) -> None:
         check_array("elements", self.elements, *(DTYPES[fmt] for fmt in (E4M3FN, E5M2)), np.uint8)
         check_array("scales", self.scales, DTYPES[E8M0], np.uint8)
+        check_shape("elements", self.elements, "...", "K")
         check_shape("scales", self.scales, *self.shape[:-1], self.shape[-1] // MX_BLOCK, why=" for these elements")
         if self.shape[-1] % MX_BLOCK:
             raise ValueError(f"elements must have a multiple of {MX_BLOCK} along K, not {self.shape[-1]}")
@@ -124,12 +127,12 @@ def quantize(
     Parameters
     ----------
     x : floats or integers of one axis or more, of any kind that `matmul` takes. float64 is rounded to float32 first.
-    format : a format of `matmul` other than integers, or of Quasar: "MXFP8R", "MXFP8P", "MXFP6R", "MXFP6P", "MXFP4", "MXINT8",
+    format : a format of `matmul` other than integers and TensorE's modes, or of Quasar: "MXFP8R", "MXFP8P", "MXFP6R", "MXFP6P", "MXFP4", "MXINT8",
         "MXINT4", "MXINT2". A fidelity in the name changes nothing; "mxfp4" stands for its weights.
     machine : as `matmul` takes it.
     numerics : of tensix or aie_ml_v2: the machine's numerics, or a preset's name; None is the machine's default.
     layout : "machine"; or "ocp", of the MX formats of trainium3, with its conversion but scales of 32 neighbours along K.
-    options : of trainium3 `scale_rule`, of aie_ml_v2 `rounding`, of Quasar's formats `scale_rule` and `exp_rnd`,
+    options : of trainium3 `scale_rule` and `k_order`, of aie_ml_v2 `rounding`, of Quasar's formats `scale_rule` and `exp_rnd`,
         as the machine's own functions take them.
 
     Returns
@@ -148,11 +151,15 @@ def quantize(
     shape = array.shape[1:] if np.ndim(x) == 1 else array.shape
     rows = np.ascontiguousarray(array.reshape(-1, array.shape[-1]))
     if check_choice("layout", layout, ("machine", "ocp")) == "ocp":
+        for name in (*(["numerics"] if numerics is not None else []), *(options.keys() - {"scale_rule"})):
+            raise ValueError(f"options with layout 'ocp' must be scale_rule, not {name!r}")
         return _as_mx_tensor(rows, shape, format, **options)
     found = find_numerics(record, numerics)
     given = options if found is None else {"numerics": found, **options}
     data = conversion.quantize(rows, **given)
-    return Quantized(machine=record.name, format=format, shape=shape, data=data, numerics=found)
+    return Quantized(
+        machine=record.name, format=format, shape=shape, data=data, numerics=found, k_order=options.get("k_order")
+    )
 
 
 @checked
@@ -171,5 +178,6 @@ def dequantize(quantized: Quantized | MxTensor) -> np.ndarray:
     check_instance("quantized", quantized, Quantized)
     _, conversion = find_conversion(quantized.machine, quantized.format)
     rows = int(np.prod(quantized.shape[:-1])), quantized.shape[-1]
-    given = {} if quantized.numerics is None else {"numerics": quantized.numerics}
+    given = {"numerics": quantized.numerics, "k_order": quantized.k_order}
+    given = {name: each for name, each in given.items() if each is not None}
     return conversion.dequantize(quantized.data, rows, **given).reshape(quantized.shape)

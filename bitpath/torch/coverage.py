@@ -193,9 +193,11 @@ class _Counter(TorchDispatchMode):
             module.register_forward_pre_hook(lambda *_: self._running.append(place), prepend=True),
             module.register_forward_hook(lambda *_: self._leave(), always_call=True),
         ]
-        yield
-        for each in handles:
-            each.remove()
+        try:
+            yield
+        finally:
+            for each in handles:
+                each.remove()
 
     def _leave(self) -> None:
         self._running.pop()

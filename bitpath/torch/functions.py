@@ -65,7 +65,7 @@ def linear(
     return apply_linear(own, x, w, bias)
 
 
-# Torch's own functions by their names and arguments, but for the first. NotImplemented leaves a call to torch.
+# Torch's own functions. Each takes the arithmetic, then the arguments of torch's function; NotImplemented leaves a call to torch.
 
 
 def _multiply(own: Arithmetic, a: Tensor, b: Tensor) -> tuple[Tensor, torch.dtype]:

@@ -147,8 +147,8 @@ def lm(found: list[dict[str, Any]]) -> Taken:
     """Take what each format loses, and the KL of each kind of matmul and each block alone, a column for each format."""
     rows = [
         [
-            each["machine"],
             each["format"],
+            each["machine"],
             f"{each['perplexity']:.4g} ± {each['perplexity_spread']:.2g}",
             f"{each['kl']:.2g} ± {each['kl_spread']:.1g}",
             f"{each['top1']:.3f}",
@@ -164,6 +164,8 @@ def lm(found: list[dict[str, Any]]) -> Taken:
     return figures | {"perplexity": f"{found[0]['float32_perplexity']:.4g}"}, {"losses": rows, "places": parts}
 
 
+MODEL = ("model", "tokens", "perplexity")
+"""Figures of the model and its text in float32."""
 WHOLE_KL = ("kl_spread", "kl_operands", "kl_sums", "kl_output")
 TAKERS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], Taken]]] = {
     "agreement": ("agreement.json", agreement),
@@ -203,7 +205,7 @@ def taken(name: str, found: list[dict[str, Any]], machine: str, day: date, setti
     figures, tables = TAKERS[name][1](found)
     columns = {table: {"columns": before["tables"][table]["columns"], "rows": rows} for table, rows in tables.items()}
     if name == "lm":
-        columns["places"]["columns"] = ["alone", *(row[1] for row in tables["losses"])]
+        columns["places"]["columns"] = ["alone", *(row[0] for row in tables["losses"])]
     content = before | {"date": day, "machine": machine, "figures": before.get("figures", {}) | figures | settings}
     return content | ({"tables": before["tables"] | columns} if columns else {})
 
@@ -211,6 +213,9 @@ def taken(name: str, found: list[dict[str, Any]], machine: str, day: date, setti
 def lost(before: dict[str, Any], content: dict[str, Any]) -> list[str]:
     """Return the first cells of the rows that a record would lose: the report is not of a whole run."""
     tables = before.get("tables", {})
+    model = [before.get("figures", {}).get(name) for name in MODEL]
+    if any(model) and model != [content["figures"][name] for name in MODEL]:
+        return ["another model or text"]
     return [
         row[0]
         for name, table in tables.items()

@@ -139,26 +139,6 @@ def spread(size: int, steps: int, parts: int | None = None) -> list[slice]:
 
 ROWS = 2048
 """Most rows of a block: a multiple of every machine's tile."""
-Multiply = Callable[[slice, Progress | None], np.ndarray]
-"""Multiplies some rows of the left operand; a slice of the rows, and what is told of the progress."""
-
-
-def streamed(multiply: Multiply, rows: int, most: int, progress: Progress | None = None) -> np.ndarray:
-    """Return the results of all rows, one block below the other; up to `most` rows are one block.
-
-    `progress` is told what `multiply` tells of a single block; of several, the rows done and all of them.
-    """
-    if rows <= most:
-        return multiply(slice(0, rows), progress)
-    first, *others = cuts(rows, most)
-    block = multiply(first, _within(first, rows, progress))
-    result = np.empty((rows, *block.shape[1:]), block.dtype)
-    result[first] = block
-    # Other blocks need its memory.
-    del block
-    for part in others:
-        result[part] = multiply(part, _within(part, rows, progress))
-    return result
 
 
 def _within(part: slice, rows: int, progress: Progress | None) -> Progress | None:
@@ -171,6 +151,6 @@ def _within(part: slice, rows: int, progress: Progress | None) -> Progress | Non
 def in_row_blocks(
     work: Callable[[slice, Progress | None], None], rows: int, most: int, progress: Progress | None = None
 ) -> None:
-    """Call `work` with each block of up to `most` rows; it writes their results. `progress` is told as by `streamed`."""
+    """Call `work` with each block of up to `most` rows; it writes their results. `progress` is told what a single block tells; of several, the rows done and all of them."""
     for part in cuts(rows, most):
         work(part, progress if rows <= most else _within(part, rows, progress))

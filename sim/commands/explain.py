@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bitpath.sim.commands._click import Command, Group, Printer, examples, output_options
-from bitpath.sim.engine.options import FILE, SCALE_RULE, with_options
+from bitpath.sim.engine.options import FILE, K_ORDER, SCALE_RULE, with_options
 
 OUTPUT = click.option(
     "--output", "place", metavar="M,N", help="A dot product: row and column of the layer's, or of --a @ --b."
@@ -156,10 +156,17 @@ def dot(preset: str, file: Path | None, printer: Printer, **given: Any) -> None:
 @click.option("--row", "--step", type=int, help="With --output: one PE row of it in full.")
 @click.option("--format", "format_name", default="mxfp8_e4m3", show_default=True, help="Formats of the matrices.")
 @SCALE_RULE
+@K_ORDER
 @_matrices("trainium3_quad_mx")
 @output_options
 def trainium3(
-    format_name: str, row: int | None, preset: str, scale_rule: str | None, printer: Printer, **given: Any
+    format_name: str,
+    row: int | None,
+    preset: str,
+    scale_rule: str | None,
+    k_order: str | None,
+    printer: Printer,
+    **given: Any,
 ) -> None:
     """Explain one step of a PE (--stationary and --moving), or a whole dot product (--output)."""
     from bitpath.sim.flows import explain
@@ -170,13 +177,14 @@ def trainium3(
         "trainium3",
         given,
         {"--stationary": given["stationary"], "--moving": given["moving"]},
-        {"--row": row, "--scale-rule": scale_rule},
+        {"--row": row, "--scale-rule": scale_rule, "--k-order": k_order},
         lambda: explain.pe_step(numerics, elements, given["scales"], given["partial"]),
         printer,
         format_name=format_name,
         step=row,
         numerics=numerics,
         **({} if scale_rule is None else {"scale_rule": scale_rule}),
+        **({} if k_order is None else {"k_order": k_order}),
     )
 
 

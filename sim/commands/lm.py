@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bitpath.sim.commands._click import Choice, Command, Printer, examples, output_options
-from bitpath.sim.engine.options import FILE, MACHINES, SCALE_RULE
+from bitpath.sim.engine.options import FILE, K_ORDER, MACHINES, SCALE_RULE
 
 if TYPE_CHECKING:
     from bitpath.sim.lm.loss import Row, Step, Study, Where
@@ -74,7 +74,7 @@ QUESTION = "What is the capital of France?"
 )
 @click.option("--numerics", help="With --machine: a preset, or a JSON file of numerics.")
 @click.option("--chip", type=Choice(("wormhole", "blackhole")), help="Tensix: the chip.  [default: wormhole]")
-@click.option("--k-order", type=Choice(("interleaved", "adjacent")), help="Trainium3: which 32 elements share a scale.")
+@K_ORDER
 @SCALE_RULE
 @output_options
 def lm_command(printer: Printer, **given: Any) -> None:
@@ -90,12 +90,24 @@ def lm_command(printer: Printer, **given: Any) -> None:
     from bitpath.sim.engine import paths
     from bitpath.sim.flows.builds import counted_lines, stage
     from bitpath.sim.lm.model import KINDS
+    from bitpath.sim.lm.plans import check_blocks
 
     progress = Console(stderr=True, quiet=printer.quiet)
+    text = given["text"] is not None or given["prompt"] is None
+    if not text:
+        for name, other in (
+            ("plan auto", given["plan"] == "auto"),
+            ("cached", given["cached"]),
+            ("no-where", not given["where"]),
+        ):
+            if other:
+                raise ValueError(f"--{name} needs a text; --prompt alone prints answers")
     plans, options = _plans(**given), _options(**given)
     with stage(progress, "reading the model"):
         study, name, prompt = _study(options, **given)
-    count, text = len(study.ids), given["text"] is not None or given["prompt"] is None
+    for plan in plans:
+        check_blocks(plan, study.model, "--format")
+    count = len(study.ids)
     if not text:
         _answer(printer, study, plans, prompt, given["tokens"] or ANSWER, progress)
         return
@@ -133,30 +145,43 @@ Table = tuple[Sequence[str], Sequence[Sequence[str]], str]
 def _plans(
     *, formats: Sequence[str], machine: str | None, linear: str | None, plan: str | None, bound: float | None, **_: Any
 ) -> "list[Plan]":
-    from bitpath.sim.lm.plans import FORMATS, W8A8, checked, machines, parse, read
+    from bitpath.sim.lm.plans import read
 
     if bound is not None and plan != "auto":
         raise ValueError("--bound goes with --plan auto")
+    if linear and machine not in (None, "trainium3"):
+        raise ValueError(f"--linear w8a8 goes with --machine trainium3, not with {machine}")
     if plan not in (None, "auto"):
         if formats or linear:
             raise ValueError("--plan FILE has all formats; --format and --linear go without it")
-        return [read(Path(str(plan)))]
-    if formats:
-        found = [parse(each) for each in formats]
-        if linear:
-            found = [checked({**each.formats, "linear": W8A8}, "--linear") for each in found]
-    elif linear:
-        found = [parse(linear)]
+        found = [read(Path(str(plan)))]
     else:
-        names = [name for each in MACHINES if machine in (None, each) for name in FORMATS[each]]
-        found = [*map(parse, names), *([parse(W8A8)] if machine in (None, "trainium3") else [])]
-    if machine is not None:
-        for each in found:
-            for other in (record.name for record in machines([each]) if record.name != machine):
-                raise ValueError(f"--format: {each} has formats of {other}, not of {machine} alone")
+        found = _named(formats, machine, linear)
+    _check_machines(found, machine, plan)
+    return found
+
+
+def _named(formats: Sequence[str], machine: str | None, linear: str | None) -> "list[Plan]":
+    """Return the plans of --format and --linear, or those of all formats."""
+    from bitpath.sim.lm.plans import FORMATS, W8A8, checked, parse
+
+    found = [parse(each) for each in formats]
+    if linear:
+        return [checked({**each.formats, "linear": W8A8}, "--linear") for each in found] or [parse(linear)]
+    names = [name for each in MACHINES if machine in (None, each) for name in FORMATS[each]]
+    return found or [*map(parse, names), *([parse(W8A8)] if machine in (None, "trainium3") else [])]
+
+
+def _check_machines(found: "Sequence[Plan]", machine: str | None, plan: str | None) -> None:
+    from bitpath.sim.lm.plans import FLOAT32, machines
+
+    for each in found:
+        for other in (record.name for record in machines([each]) if record.name != (machine or record.name)):
+            raise ValueError(f"--format: {each} has formats of {other}, not of {machine} alone")
+        if plan == "auto" and ([*each.formats] != ["*"] or FLOAT32 in each.formats.values()):
+            raise ValueError(f"--plan auto needs formats of a machine for all places, not {each}")
     if plan == "auto" and len({record.name for record in machines(found)}) != 1:
         raise ValueError("--plan auto needs the formats of one machine; name it with --machine")
-    return found
 
 
 def _options(
@@ -201,7 +226,7 @@ def _study(
 
     checkpoint = open_checkpoint(model)
     tokenizer = read_tokens(checkpoint)
-    ids = tokenizer.encode(TEXT if text is None else read_text(text, "--text"))[: tokens or TOKENS]
+    ids = tokenizer.encode(prompt or TEXT if text is None else read_text(text, "--text"))[: tokens or TOKENS]
     if len(ids) < 2:
         raise FileError(f"--text: {text} must have at least two tokens, not {len(ids)}")
     own = read_model(checkpoint)
@@ -219,7 +244,7 @@ def _answer(
     asked = [parse(FLOAT32), *plans]
     with counted_lines(progress, "answers", len(asked)) as study.told:
         answers = {str(plan): study.answer(plan, prompt, count) for plan in asked}
-    printer.table(("format", "answer"), list(answers.items()))
+    printer.table(("format", "answer"), [(name, _line(answer)) for name, answer in answers.items()])
     printer.result(answers)
 
 
@@ -227,17 +252,23 @@ def _cheapest(printer: Printer, study: "Study", plans: "Sequence[Plan]", bound: 
     """Print the steps to the cheapest plan, and write it as a file that --plan takes."""
     from bitpath.rtl.common.files import write_whole
     from bitpath.sim.engine import paths
-    from bitpath.sim.flows.builds import stage
+    from bitpath.sim.flows.builds import counted_lines
     from bitpath.sim.lm.loss import cheapest
+    from bitpath.sim.lm.model import KINDS
     from bitpath.sim.lm.plans import dump
 
-    with stage(progress, "running plans"):
-        found = list(cheapest(study, [str(plan) for plan in plans], BOUND if bound is None else bound))
+    # Each format alone, each of its kinds alone, the kinds of the plan, and a move for each kind and cheaper format.
+    names, found = [str(plan) for plan in plans], []
+    with counted_lines(progress, "runs of the model, at most", len(names) * (2 * len(KINDS) + 1) + 1) as study.told:
+        for each in cheapest(study, names, BOUND if bound is None else bound):
+            found.append(each)
+            progress.print(f"{each[1].plan}: KL {_figure(each[1].kl)}", highlight=False)
     steps: list[Step] = [step for _, step in found]
     first = steps[0].cycles
     rows = [(each.plan, f"{each.cycles:,.0f}", f"{each.cycles / first:.3f}", _figure(each.kl)) for each in steps]
     printer.table(("plan", "MAC cycles", "of the first", "KL"), rows, "From the most exact format to the cheapest plan")
     file = paths.reports() / "plan.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
     write_whole(file, dump(found[-1][0]))
     printer.say(f"plan: {paths.shown(file)}; bitpath lm --plan {paths.shown(file)} runs it")
     printer.result([asdict(each) for each in steps])
@@ -267,7 +298,7 @@ def _losses(plans: "Sequence[Plan]", rows: "Sequence[Row]", options: Any) -> Tab
                 *(_figure(row.parts[part]) for part in parts),
                 f"{own.seconds:.1f}",
                 standing(plan, options.numerics),
-                (row.answer or "").strip().replace("\n", " "),
+                _line(row.answer or ""),
             )
         )
     return columns, found, "What each format loses"
@@ -282,23 +313,22 @@ def _places(where: "Sequence[Where]") -> Table:
     return ("alone", *(each.plan for each in where)), [*kinds, *blocks], "KL when one part alone is in the format"
 
 
+def _line(answer: str) -> str:
+    return " ".join(answer.split())
+
+
 def _figure(value: float) -> str:
     return f"{value:.2g}"
 
 
 def standing(plan: "Plan", numerics: Mapping[str, Any]) -> str:
-    """Return how many fields of the numerics of a plan's machines have which standing; numerics of the user are not counted."""
-    from bitpath.sim.lm.plans import machines
+    """Return how many fields of a plan's numerics have which standing; those that the user gave have none."""
+    from bitpath.sim.lm.plans import presets
 
-    texts = []
-    for record in machines([plan]):
-        if record.name in numerics:
-            texts.append(f"{record.name}: given")
-            continue
-        preset = next(iter(record.presets.values()))
-        kinds = Counter(source.kind for source in preset.sources.values())
-        texts.append(", ".join(f"{count} {kind}" for kind, count in kinds.most_common()))
-    return "; ".join(texts)
+    given = tuple(type(each) for each in numerics.values())
+    own = [each for each in presets(plan) if not isinstance(each.numerics, given)]
+    kinds = Counter(source.kind for each in own for source in each.sources.values())
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common()) or "given"
 
 
 def _save(

@@ -58,6 +58,13 @@ SCALE_RULE = click.option(
 )
 
 
+K_ORDER = click.option(
+    "--k-order",
+    type=Choice(("interleaved", "adjacent")),
+    help="Which 32 elements along K share a scale of Trainium3: interleaved in a tile of 512, or neighbours.  [default: interleaved]",
+)
+
+
 def with_options(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that adds options to a command."""
     return lambda command: reduce(lambda inner, option: option(inner), reversed(options), command)

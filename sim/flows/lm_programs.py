@@ -41,7 +41,7 @@ FORMATS = {
 
 
 class _OfBlock(StagedRun):
-    """A program of a block's matmul; ``named`` says of which."""
+    """A program of a block's matmul; ``named`` is the matmul's kind."""
 
     flow: ClassVar[str] = "lm"
     setting: Setting

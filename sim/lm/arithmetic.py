@@ -10,7 +10,6 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.machines import Machine
-from bitpath.golden.matmul import find_numerics
 from bitpath.sim.lm.model import LINEAR, Backend
 from bitpath.sim.lm.plans import FLOAT32, W8A8, Plan, machine_of
 
@@ -34,7 +33,7 @@ class Options:
 
     Attributes
     ----------
-    numerics : numerics by machine, as `bitpath.matmul` takes them.
+    numerics : numerics by machine; they hold for the formats of the unit that they are of.
     others : further options of `bitpath.matmul`; each goes to the machines that have it.
     output : a name of `OUTPUTS`.
     """
@@ -127,7 +126,7 @@ class Arithmetic(Backend):
         return rounded if self.part == "operands" else left.astype(np.float64) @ right + (result - rounded)
 
     def _w8a8(self, key: Any, a: Any, w: np.ndarray) -> np.ndarray:
-        """Return the product of rows by weights in W8A8, without the rounding of the output; BF16 is its own."""
+        """Return the product of rows by weights in W8A8, without the rounding of the output; the machine itself rounds to BF16."""
         plain, (data, scale) = (a.plain, a.rows) if isinstance(a, _Normed) else (a, _quantised(a))
         if self.part == "output":
             return plain.astype(np.float64) @ w
@@ -157,6 +156,9 @@ class Arithmetic(Backend):
         record, own = machine_of(name)
         assert record is not None
         named = record.formats[own["format"]] if "format" in own else own
-        numerics = find_numerics(record, self.options.numerics.get(record.name))
+        numerics = self.options.numerics.get(record.name)
+        if not isinstance(numerics, tuple({type(each.numerics) for each in record.presets.values()})):
+            # Those given are of the machine's other unit.
+            numerics = None
         others = {option: value for option, value in self.options.others.items() if option in record.options}
         return record, {**named, "numerics": numerics, **others}

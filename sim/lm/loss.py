@@ -6,7 +6,7 @@ The model in float32 is the reference, P its probabilities of the next token, Q 
     KL          mean over tokens of sum P ln(P / Q)   in nats
     top-1       share of tokens whose likeliest next token is the same
 
-Perplexity alone misleads: a run may lie below float32's by chance. KL is 0 for the same probabilities alone.
+Perplexity alone misleads: a run may lie below float32's by chance. KL is 0 only for equal probabilities.
 
 Runs with blocks are noisy: one unit in the last place of the embeddings moves elements over a rounding's boundary, and the change
 grows from block to block. Each figure of a format has a spread, the largest difference among runs from embeddings whose numbers have moved
@@ -40,7 +40,7 @@ Told = Callable[[], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Loss:
-    """Figures of one run; see the module."""
+    """Figures of one run, see the module; its seconds are those of the process that ran it."""
 
     perplexity: float
     kl: float

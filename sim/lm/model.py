@@ -203,11 +203,13 @@ def hidden(
 
 
 def generate(model: Model, ids: Sequence[int] | np.ndarray, count: int, backend: Backend = FLOAT32) -> Iterator[int]:
-    """Yield at most `count` ids, each of the largest logit after all before it; one of `Model.ends` is the last.
+    """Yield at most `count` ids, up to the model's context, each of the largest logit after all before it; one of `Model.ends` is the last.
 
     The ids given are one prefill; every further token is a step with the cache. Errors are those of `forward`.
     """
-    cache = Cache(model, len(ids) + count)
+    # An answer ends where the context is full.
+    count = min(count, model.context + 1 - len(ids))
+    cache = Cache(model, len(ids) + max(count, 0))
     for _ in range(count):
         token = int(np.argmax(logits(model, hidden(model, ids, backend, cache)[-1:])))
         yield token

@@ -1,6 +1,6 @@
 """Which matmul of a language model runs in which format, as text and as a file.
 
-A plan is a list of entries, ``PLACE=FORMAT``, of which the closest to a matmul holds::
+A plan is a list of entries, ``PLACE=FORMAT``. The entry closest to a matmul holds::
 
     mxfp4                                every matmul: *=mxfp4
     mx6,down=mx9,attention=bf16          a kind of matmul, or a group of kinds
@@ -15,25 +15,32 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from bitpath.golden.arrays.arguments import check_choice
 from bitpath.golden.arrays.files import FileError, read_json
+from bitpath.golden.comparison import FORMATS as COMPARED
+from bitpath.golden.formats.catalogue import MX_FORMATS
+from bitpath.golden.formats.sources import Preset
 from bitpath.golden.machines import MACHINES, TENSOR_MODES, TRAINIUM3, Machine, find_machine
 from bitpath.golden.scalar.checked import one_of
+from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_DOUBLE_ROW
+from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL, TRAINIUM3_RMSNORM_QUANT
+from bitpath.golden.trainium3.tensor.modes import DOUBLE_ROW, SPARSE
 from bitpath.sim.lm.model import KINDS, LINEAR, Model
 
 FLOAT32, W8A8 = "float32", "w8a8"
-"""Formats of no matmul: numpy's, and Trainium3's linear layer of FP8 with a scale for each row and each output channel."""
+"""Names that `bitpath.matmul` lacks: numpy's, and Trainium3's linear layer of FP8 with a scale for each row and output channel."""
 FORMATS = {
-    "trainium3": ("mxfp8_e4m3", "mxfp8_e5m2", "mxfp4"),
-    "tensix": ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2"),
-    "aie_ml_v2": ("mx9", "mx6", "mx4", "bf16"),
+    machine: tuple(name for name in COMPARED if find_machine(None, name).name == machine) for machine in MACHINES
 }
-"""Formats of each machine that are measured by default, those of `bitpath run` and Trainium3's W8A8."""
+"""Formats of each machine that are measured by default, those of `bitpath.compare`."""
 GROUPS = {"linear": LINEAR, "attention": tuple(kind for kind in KINDS if kind not in LINEAR)}
+BF16 = "trainium3:bf16"
 ATTENTION = {
     # QuantizeMX makes FP8 alone, and keys and values are made on the machine.
     "mxfp4": "mxfp8_e4m3",
-    # A scale for each output channel needs weights that are known before.
-    W8A8: "trainium3:bf16",
+    # A scale for each output channel, and a pruning, need weights that are known before.
+    W8A8: BF16,
+    **dict.fromkeys(SPARSE, BF16),
 }
 """Formats of attention's products where a format is one of weights."""
 
@@ -45,7 +52,7 @@ class Plan:
     Attributes
     ----------
     formats : for "*", groups, kinds, numbers of blocks, and KIND.BLOCK.
-    kinds, block : the kinds of matmul, and the number of the only block, outside of which all matmuls are float32; None is every block.
+    kinds, block : kinds of matmul and the number of the block that have these formats; all others are float32. None is every block.
     """
 
     formats: Mapping[str, str]
@@ -79,10 +86,16 @@ def parse(text: str, option: str = "--format") -> Plan:
 
     Raises
     ------
-    ValueError : an entry without a format, a place or a format that does not exist.
+    ValueError : a place given twice; a place or a format that does not exist.
     """
-    entries = [entry.strip().partition("=") for entry in text.split(",")]
-    return checked({place if equal else "*": name if equal else place for place, equal, name in entries}, option)
+    formats: dict[str, str] = {}
+    for entry in text.split(","):
+        first, equal, second = entry.strip().partition("=")
+        place, name = (first, second) if equal else ("*", first)
+        if place in formats:
+            raise ValueError(f"{option}: a place must have one format, and {place} has {formats[place]} and {name}")
+        formats[place] = name
+    return checked(formats, option)
 
 
 def read(path: Path, option: str = "--plan") -> Plan:
@@ -105,17 +118,38 @@ def dump(plan: Plan) -> str:
 
 def checked(formats: Mapping[str, str], option: str) -> Plan:
     """Return a plan; raise ValueError for a place or a format that does not exist."""
+    found = {}
     for place, name in formats.items():
         kind, _, block = place.partition(".")
-        named = place == "*" or place in (*GROUPS, *KINDS) or place.isdecimal()
-        if not named and not (kind in KINDS and block.isdecimal()):
+        named = place == "*" or place in (*GROUPS, *KINDS) or _is_number(place)
+        if not named and not (kind in KINDS and _is_number(block)):
             places = one_of((*GROUPS, *KINDS))
             raise ValueError(f"{option}: a place must be *, {places}, a block or KIND.BLOCK, not {place!r}")
         try:
-            machine_of(name)
+            machine, own = machine_of(name)
         except ValueError as error:
             raise ValueError(f"{option}: {error}") from None
-    return Plan(formats=dict(formats))
+        if own.get("format") == W8A8 and kind in ("attention", *GROUPS["attention"]):
+            raise ValueError(f"{option}: w8a8 must be a format of linear layers, not of {place}")
+        # A format has one name: that of its machine goes before it only where another machine has it too.
+        short = name.rpartition(":")[2]
+        alone = machine is not None and (
+            "@" in short or short == W8A8 or find_machine(None, short).name == machine.name
+        )
+        found[place] = short if alone else name
+    return Plan(formats=found)
+
+
+def _is_number(text: str) -> bool:
+    return text.isdecimal() and str(int(text)) == text
+
+
+def check_blocks(plan: Plan, model: Model, option: str) -> None:
+    """Raise ValueError if a plan names a block that a model lacks."""
+    for place in plan.formats:
+        block = place.rpartition(".")[2]
+        if block.isdecimal() and int(block) >= len(model.blocks):
+            raise ValueError(f"{option}: a block must be 0 to {len(model.blocks) - 1}, not {block}")
 
 
 def machine_of(name: str) -> tuple[Machine | None, dict[str, str]]:
@@ -129,19 +163,38 @@ def machine_of(name: str) -> tuple[Machine | None, dict[str, str]]:
         return None, {}
     machine, colon, own = name.rpartition(":")
     left, pair, right = own.partition("@")
-    if pair:
-        for each in (left, right):
-            find_machine(TRAINIUM3.name, each)
-        return TRAINIUM3, {
-            "a_format": TRAINIUM3.formats[left]["a_format"],
-            "b_format": TRAINIUM3.formats[right]["b_format"],
-        }
-    if own == W8A8:
-        return TRAINIUM3, {"format": W8A8}
+    if own == W8A8 or pair:
+        if machine not in ("", TRAINIUM3.name):
+            raise ValueError(f"format must be of {TRAINIUM3.name}, not of {machine!r}: {own}")
+        for each in (left, right) if pair else ():
+            check_choice("format of an operand", each, MX_FORMATS)
+        return TRAINIUM3, {"a_format": left, "b_format": right} if pair else {"format": W8A8}
     record = find_machine(machine if colon else None, own)
     if own in record.integers:
         raise ValueError(f"format must be one of floats for a model, not {own!r}")
     return record, {"format": own}
+
+
+def presets(plan: Plan) -> list[Preset]:
+    """Return the numerics that a plan's formats have by default, each once."""
+    found: list[Preset] = []
+    for kind in KINDS:
+        for name in {plan.format_of(kind, block) for block in range(_blocks_named(plan) + 2)}:
+            record, own = machine_of(name)
+            if own.get("format") == W8A8:
+                found += [TRAINIUM3_RMSNORM_QUANT, TRAINIUM3_MATMUL]
+            elif own.get("format") == DOUBLE_ROW:
+                found.append(TRAINIUM3_DOUBLE_ROW)
+            elif record is not None:
+                found.append(next(iter(record.presets.values())))
+    return list({each.name: each for each in found}.values())
+
+
+def _blocks_named(plan: Plan) -> int:
+    """Return the largest number of a block that a plan names."""
+    return max(
+        (int(each) for each in (place.rpartition(".")[2] for place in plan.formats) if each.isdecimal()), default=0
+    )
 
 
 def machines(plans: Iterable[Plan]) -> list[Machine]:

@@ -127,7 +127,14 @@ def read_tokens(checkpoint: Checkpoint) -> Tokens:
     MissingToolError : the package tokenizers is missing.
     """
     require_extra("lm")
-    return _of_gguf(checkpoint) if checkpoint.gguf else _of_folder(checkpoint)
+    if not checkpoint.gguf:
+        return _of_folder(checkpoint)
+    try:
+        return _of_gguf(checkpoint)
+    except FileError:
+        raise
+    except (TypeError, LookupError, ValueError, OverflowError) as error:
+        raise FileError(f"{checkpoint.path}: the tokenizer's metadata is damaged: {error}") from None
 
 
 def _of_gguf(checkpoint: Checkpoint) -> Tokens:

@@ -133,3 +133,25 @@ def test_a_comparison_may_have_another_reference(rng):
 def test_refused_formats(formats, error, text):
     with pytest.raises(error, match=text):
         compare(np.ones((2, 2)), np.ones((2, 2)), formats=formats)
+
+
+def test_operands_and_sums_apart():
+    """The multiplier of LoFi loses in the sums, an exact sum nothing; integers of float formats are taken in any order."""
+    rng = np.random.default_rng(5)
+    a, b = (rng.integers(-100, 100, shape) for shape in ((8, 64), (64, 8)))
+    found = compare(a, b, formats=["int8_descaled", "mx6", "bf16_lofi", "trainium3:bf16"], split=True).errors
+    assert [*found][:4] == ["int8_descaled", "mx6", "mx6, operands", "mx6, sums"]
+    assert found["mx6, sums"].max_abs == 0
+    assert found["mx6, operands"].max_abs == found["mx6"].max_abs > 0
+    assert found["bf16_lofi, operands"].max_abs == 0
+    assert found["bf16_lofi, sums"].max_abs == found["bf16_lofi"].max_abs > 0
+    assert found["trainium3:bf16"].max_abs == 0
+
+
+def test_options_go_to_the_machines_that_have_them():
+    a, b = np.random.default_rng(6).standard_normal((2, 512, 512))
+    found = compare(a, b, formats=["mxfp8_e4m3", "mx9"], scale_rule="nki05")
+    assert found.errors["mx9"] == compare(a, b, formats=["mx9"]).errors["mx9"]
+    assert found.errors["mxfp8_e4m3"] != compare(a, b, formats=["mxfp8_e4m3"]).errors["mxfp8_e4m3"]
+    with pytest.raises(TypeError, match="options must be rounding or sparse of these formats, not 'chip'"):
+        compare(a, b, formats=["mx9"], chip="blackhole")

@@ -94,6 +94,14 @@ def test_shapes(machine, name):
     assert bitpath.dequantize(bitpath.quantize(X[:, :5], name)).shape == (4, 5)
 
 
+@pytest.mark.parametrize("order", ["interleaved", "adjacent"])
+def test_the_order_of_k_stays_with_the_numbers(order):
+    x = np.float32(np.random.default_rng(3).standard_normal((4, 512)))
+    quantized = bitpath.quantize(x, "mxfp8_e4m3", k_order=order)
+    own = MACHINES["trainium3"].numbers("a", x, a_format="mxfp8_e4m3", b_format="mxfp8_e4m3", k_order=order)
+    assert np.array_equal(bitpath.dequantize(quantized), own)
+
+
 def test_numerics_stay_with_the_numbers():
     quantized = bitpath.quantize([np.nan] * 16, "mx9", numerics="aie_ml_v2")
     assert quantized.numerics is MACHINES["aie_ml_v2"].presets["aie_ml_v2"].numerics
@@ -162,5 +170,9 @@ def test_mx_tensors_refuse_other_arrays(subtests):
             bitpath.MxTensor(**good | changes)
     with pytest.raises(ValueError, match=r"^format with layout 'ocp' must be 'mxfp8_e4m3', .*, not 'mx9'"):
         bitpath.quantize(X, "mx9", layout="ocp")
+    with pytest.raises(ValueError, match="options with layout 'ocp' must be scale_rule, not 'numerics'"):
+        bitpath.quantize(X, "mxfp4", layout="ocp", numerics="x")
+    with pytest.raises(ValueError, match="elements must have shape"):
+        bitpath.MxTensor(elements=np.zeros((), np.uint8), scales=np.zeros((), np.uint8))
     with pytest.raises(ValueError, match="x must have a multiple of 32 numbers along K with layout 'ocp', not 40"):
         bitpath.quantize(X[:, :40], "mxfp4", layout="ocp")

@@ -2,22 +2,24 @@
 
 import json
 import re
-from dataclasses import replace
 
 import ml_dtypes
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from bitpath.golden import trainium3
+from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.losses import log_softmax
 from bitpath.golden.matmul import matmul
+from bitpath.sim.commands import _click
 from bitpath.sim.commands import lm as command
-from bitpath.sim.lm import loss, plans
+from bitpath.sim.lm import loss, plans, tokens
 from bitpath.sim.lm.arithmetic import Arithmetic, Options
 from bitpath.sim.lm.loss import Study, cheapest, measured, moved
 from bitpath.sim.lm.model import KINDS, Backend, Cache, forward
 from bitpath.sim.lm.plans import parse
-from bitpath.verif.tests.lm.tiny import tiny
+from bitpath.verif.tests.lm.tiny import save, tiny
 
 IDS = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3]
 
@@ -52,6 +54,31 @@ def test_formats_of_weights_leave_attention_to_others():
     assert parse("mxfp4").format_of("scores", 0) == "mxfp8_e4m3"
     assert parse("mxfp4,scores=mxfp4").format_of("scores", 0) == "mxfp4"
     assert parse("w8a8").format_of("values", 3) == "trainium3:bf16"
+    assert parse("sparse_4_16").format_of("scores", 0) == "trainium3:bf16"
+
+
+def test_a_format_has_one_name():
+    assert parse("trainium3:mxfp4") == parse("mxfp4")
+    assert parse("trainium3:w8a8") == parse("w8a8")
+    assert str(parse("trainium3:bf16")) == "trainium3:bf16"
+
+
+def test_numerics_of_a_plan_are_those_of_its_units():
+    named = {
+        text: [each.name for each in plans.presets(parse(text))] for text in ("mxfp4", "w8a8", "mx9", "fp8_double_row")
+    }
+    assert named == {
+        "mxfp4": ["trainium3_quad_mx"],
+        "w8a8": ["trainium3_rmsnorm_quant", "trainium3_matmul"],
+        "mx9": ["aie_ml_v2"],
+        "fp8_double_row": ["trainium3_double_row"],
+    }
+
+
+def test_blocks_of_a_plan_must_exist(model):
+    plans.check_blocks(parse("mx9,1=mx6,down.0=mx4"), model, "--format")
+    with pytest.raises(ValueError, match=r"^--format: a block must be 0 to 1, not 2$"):
+        plans.check_blocks(parse("mx9,down.2=mx6"), model, "--format")
 
 
 def test_a_plans_file_holds_the_plan(tmp_path):
@@ -67,7 +94,14 @@ def test_a_plans_file_holds_the_plan(tmp_path):
         ("x=mx9", "--format: a place must be *, linear, attention, q, "),
         ("down.x=mx9", "--format: a place must be *, linear, "),
         ("int8", "--format: format must be one of floats for a model, not 'int8'"),
-        ("mx9@mx6", "--format: format must be a machine's, such as trainium3's "),
+        ("mx9@mx6", "--format: format of an operand must be 'mxfp8_e4m3', "),
+        ("bf16@mxfp4", "--format: format of an operand must be 'mxfp8_e4m3', "),
+        ("tensix:mxfp4@mxfp4", "--format: format must be of trainium3, not of 'tensix'"),
+        ("aie_ml_v2:w8a8", "--format: format must be of trainium3, not of 'aie_ml_v2'"),
+        ("attention=w8a8", "--format: w8a8 must be a format of linear layers, not of attention"),
+        ("mx9,values.1=w8a8", "--format: w8a8 must be a format of linear layers, not of values.1"),
+        ("007=mx9", "--format: a place must be *, linear, "),
+        ("mx9,mx6", "--format: a place must have one format, and * has mx9 and mx6"),
         ("tensix:mx9", "--format: format must be a machine's, such as tensix's "),
     ],
 )
@@ -262,8 +296,7 @@ def test_tables_of_the_command(study, tmp_path):
     columns, places, _ = command._places(where)
     assert columns == ("alone", "mx9", "mxfp4")
     assert [row[0] for row in places] == [*KINDS, *(f"block {block}" for block in range(len(study.model.blocks)))]
-    given = command.standing(chosen[0], {"aie_ml_v2": replace(Options())})
-    assert given == "aie_ml_v2: given"
+    assert command.standing(chosen[0], {"aie_ml_v2": AIE_ML_V2.numerics}) == "given"
 
 
 @pytest.mark.parametrize(
@@ -273,6 +306,15 @@ def test_tables_of_the_command(study, tmp_path):
         ({"plan": "x.json", "formats": ["mx9"]}, "--plan FILE has all formats; --format and --linear go without it"),
         ({"formats": ["mx9"], "machine": "tensix"}, "--format: mx9 has formats of aie_ml_v2, not of tensix alone"),
         ({"plan": "auto"}, "--plan auto needs the formats of one machine; name it with --machine"),
+        (
+            {"plan": "auto", "formats": ["mx9", "float32"]},
+            "--plan auto needs formats of a machine for all places, not float32",
+        ),
+        (
+            {"plan": "auto", "formats": ["mx9,1=mx6"]},
+            "--plan auto needs formats of a machine for all places, not mx9,1=mx6",
+        ),
+        ({"linear": "w8a8", "machine": "tensix"}, "--linear w8a8 goes with --machine trainium3, not with tensix"),
     ],
 )
 def test_options_that_do_not_go_together(given, sentence):
@@ -289,3 +331,72 @@ def test_default_formats_are_those_of_the_machines():
     ]
     found = command._plans(**nothing | {"formats": ["mx9"], "linear": "w8a8"})
     assert json.loads(plans.dump(found[0])) == {"*": "mx9", "linear": "w8a8"}
+
+
+class Words:
+    """A tokenizer whose words are numbers."""
+
+    def encode(self, text):
+        return [int(each) for each in text.split()]
+
+    def decode(self, ids):
+        return "\n".join(map(str, ids))
+
+    def prompt(self, question):
+        return self.encode(question)
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs the command on a small model's folder."""
+    monkeypatch.setenv("BITPATH_BUILD", str(tmp_path / "build"))
+    monkeypatch.setattr(tokens, "read_tokens", lambda checkpoint: Words())
+    monkeypatch.setattr(_click, "require_extra", lambda name: None)
+    monkeypatch.setattr(command, "QUESTION", "1 2 3")
+    save(tiny(7), tmp_path / "model")
+    (tmp_path / "text.txt").write_text(" ".join(map(str, IDS)))
+
+    def call(*words, text=True):
+        given = ["--text", str(tmp_path / "text.txt")] if text else []
+        line = ["--model", str(tmp_path / "model"), *given, *words]
+        return CliRunner().invoke(command.lm_command, line, catch_exceptions=False)
+
+    return call
+
+
+def test_the_command_prints_and_keeps_its_tables(run, tmp_path):
+    pytest.importorskip("matplotlib")
+    done = run("--format", "mx9", "--format", "w8a8", "--spread", "1", "--output", "bf16")
+    assert done.exit_code == 0
+    assert "| mx9 | " in done.stdout
+    assert "| block 1 | " in done.stdout
+    found = json.loads((tmp_path / "build/reports/lm.json").read_text())
+    assert [each["format"] for each in found] == ["mx9", "w8a8"]
+    assert {"kl_operands", "kl_sums", "kl_output", "kl_down", "kl_block_1", "answer", "float32_perplexity"} <= found[
+        0
+    ].keys()
+    page = (tmp_path / "build/reports/lm.html").read_text()
+    assert page.count("<svg") == 1
+    assert "KL when one part alone is in the format" in page
+    again = run("--format", "mx9", "--spread", "1", "--output", "bf16", "--no-where", "--json")
+    assert json.loads(again.stdout)[0]["kl"] == found[0]["kl"]
+
+
+def test_the_command_answers_a_prompt(run):
+    done = run("--prompt", "1 2", "--format", "mx9", "--tokens", "2", text=False)
+    assert done.exit_code == 0
+    assert "| float32 | " in done.stdout
+    assert "| mx9 | " in done.stdout
+    with pytest.raises(ValueError, match="--plan auto needs a text; --prompt alone prints answers"):
+        run("--prompt", "1 2", "--machine", "tensix", "--plan", "auto", text=False)
+
+
+def test_the_command_finds_a_plan_and_runs_it(run, tmp_path):
+    done = run("--machine", "tensix", "--plan", "auto", "--bound", "1", "--json")
+    steps = json.loads(done.stdout)
+    assert steps[-1]["cycles"] < steps[0]["cycles"]
+    file = tmp_path / "build/reports/plan.json"
+    again = run("--plan", str(file), "--no-where", "--spread", "0", "--json")
+    assert json.loads(again.stdout)[0]["kl"] == steps[-1]["kl"]
+    with pytest.raises(ValueError, match="--format: a block must be 0 to 1, not 5"):
+        run("--format", "mx9,5=mx6")
