@@ -22,7 +22,7 @@ from bitpath.sim.flows.builds import Part
 from bitpath.sim.flows.trainium3_core import CoreUnits
 from bitpath.sim.lm.arithmetic import Arithmetic, Options
 from bitpath.sim.lm.model import KINDS
-from bitpath.sim.lm.plans import W8A8, parse
+from bitpath.sim.lm.plans import FORMATS, W8A8, parse
 
 FLOWS: Mapping[str, ModuleType] = {
     "trainium3": trainium3_matmul,
@@ -98,7 +98,7 @@ def settings(
             **given,
         )
         for name in chosen
-        for form in (FLOWS[name].FORMATS if format_name is None else (format_name,))
+        for form in (FORMATS[name] if format_name is None else (format_name,))
     ]
 
 
