@@ -188,19 +188,14 @@ def _dequantise(products: Sequence[Product], play: Play) -> None:
         chosen = [each for each in products if each.result.shape[1] == width]
         tile, scale = (np.concatenate(side) for side in ([p.result for p in chosen], [p.scale for p in chosen]))
         values, _ = stages.activate(one, tile, scale=scale)
-        share = cycles["activation2_lane"] / len(tile)
-        for each, own in zip(chosen, np.split(values, np.cumsum([len(p.result) for p in chosen])[:-1]), strict=True):
+        rounded = stages.copy(one, values, BFLOAT16, engine="scalar")
+        shares = {unit: cycles[unit] / len(tile) for unit in ("activation2_lane", "copy_lanes")}
+        ends = np.cumsum([len(p.result) for p in chosen])[:-1]
+        for each, own, kept in zip(chosen, np.split(values, ends), np.split(rounded, ends), strict=True):
             golden = trainium3.activation(each.result, "copy", scale=each.scale, dtype=np.float32)
-            each.result = np.ascontiguousarray(own)
-            each.step("activation2_lane", each.result, golden, round(share * len(own)))
-    everything = np.concatenate([each.result.ravel() for each in products])[np.newaxis]
-    rounded = stages.copy(one, everything, BFLOAT16, engine="scalar")[0]
-    share = cycles["copy_lanes"] / rounded.size
-    for each, own in zip(products, _parted(rounded, products), strict=True):
-        golden = trainium3.round_to_bfloat16(each.result)
-        kept = own.reshape(golden.shape)
-        each.step("copy_lanes", kept, golden, round(share * own.size))
-        each.result = kept.astype(np.float32)
+            each.step("activation2_lane", own, golden, round(shares["activation2_lane"] * len(own)))
+            each.step("copy_lanes", kept, trainium3.round_to_bfloat16(own), round(shares["copy_lanes"] * len(own)))
+            each.result = np.ascontiguousarray(kept).astype(np.float32)
 
 
 def _parted(elements: np.ndarray, products: Sequence[Product]) -> list[np.ndarray]:
