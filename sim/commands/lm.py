@@ -36,7 +36,10 @@ QUESTION = "What is the capital of France?"
     help="A Llama-style model: a GGUF file, or a folder with config.json and safetensors.  [default: SmolLM2-135M-Instruct]",
 )
 @click.option("--text", type=FILE, help="The text that is measured.  [default: a story of 163 tokens]")
-@click.option("--prompt", help=f"A question to answer; without --text nothing else is measured.  [default: {QUESTION}]")
+@click.option(
+    "--prompt",
+    help=f"A question to answer, without a system message; without --text nothing else is measured.  [default: {QUESTION}]",
+)
 @click.option(
     "--format",
     "formats",
@@ -231,7 +234,11 @@ def _study(
         raise FileError(f"--text: {text} must have at least two tokens, not {len(ids)}")
     own = read_model(checkpoint)
     digest = hash_files([checkpoint.path], (".gguf", ".safetensors", ".json"))
-    return Study(own, tokenizer, digest, ids, options, cached=cached), own.name, tokenizer.prompt(prompt or QUESTION)
+    return (
+        Study(own, tokenizer, digest, ids, options, cached=cached),
+        own.name,
+        tokenizer.prompt(prompt or QUESTION, system=False),
+    )
 
 
 def _answer(

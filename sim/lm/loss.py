@@ -8,9 +8,10 @@ The model in float32 is the reference, P its probabilities of the next token, Q 
 
 Perplexity alone misleads: a run may lie below float32's by chance. KL is 0 only for equal probabilities.
 
-Runs with blocks are noisy: one unit in the last place of the embeddings moves elements over a rounding's boundary, and the change
-grows from block to block. Each figure of a format has a spread, the largest difference among runs from embeddings whose numbers have moved
-by one unit in the last place, up or down at random.
+Runs with blocks are noisy: a tiny change of the embeddings moves elements over a rounding's boundary, and grows from block to
+block. Each figure of a format has a spread, the largest difference among runs from embeddings of which each number is larger or
+smaller by 2**-16 of itself, at random. That is far below the rounding of every format, and moves the probabilities of float32 by nothing
+that counts.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,6 +35,8 @@ from bitpath.sim.lm.tokens import Tokens
 
 PARTS: tuple[Part, ...] = ("operands", "sums", "output")
 """Sources of errors that are shown apart."""
+STEP = 2.0**-16
+"""Relative step of a perturbed embedding."""
 Told = Callable[[], None]
 """Is called after each run."""
 
@@ -137,7 +140,7 @@ class Study:
         return measured(self.reference, self.reference, self.ids, 0.0).perplexity
 
     def loss(self, plan: Plan, *, part: Part = "machine", seed: int = 0) -> Loss:
-        """Return the figures of a run; a `seed` above 0 moves the embeddings by one unit in the last place."""
+        """Return the figures of a run; a `seed` above 0 moves the embeddings."""
         question = {"plan": str(plan), "part": part, "seed": seed, "ids": self.ids.tolist(), "cached": self.cached}
         return Loss(**self._kept(question, lambda: asdict(self._loss(plan, part, seed))))
 
@@ -223,10 +226,10 @@ def measured(reference: np.ndarray, own: np.ndarray, ids: np.ndarray, seconds: f
 
 
 def moved(embedding: np.ndarray, ids: np.ndarray, seed: int) -> np.ndarray:
-    """Return embeddings whose rows `ids` have moved by one unit in the last place, each number up or down at random."""
+    """Return embeddings whose rows `ids` have moved: each number is larger or smaller by `STEP` of itself, at random."""
     rows, found = np.unique(ids), embedding.copy()
     up = np.random.default_rng(seed).integers(0, 2, (len(rows), embedding.shape[1])).astype(bool)
-    found[rows] = np.nextafter(embedding[rows], np.where(up, np.inf, -np.inf).astype(np.float32))
+    found[rows] = embedding[rows] * np.where(up, 1 + STEP, 1 - STEP).astype(np.float32)
     return found
 
 
