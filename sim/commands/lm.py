@@ -86,7 +86,8 @@ def lm_command(printer: Printer, **given: Any) -> None:
     Every matmul of the model's blocks, attention's included, is computed by golden, bit for bit; the rest is float32. Prints
     perplexity, KL to float32 and top-1 agreement of each format with their spread, the answer to a prompt, the KL of
     operand rounding alone and of products and sums alone, and the KL when only one kind of matmul, or one block, is in
-    the format. Writes build/reports/lm.json and lm.html. Results are kept below build/lm, so that a further run goes on.
+    the format. Writes build/reports/lm.json and lm.html. Results are kept below build/lm with the seconds that they took, so
+    that a further run goes on.
     """
     from rich.console import Console
 
