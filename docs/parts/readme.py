@@ -11,7 +11,7 @@ PARTS = {
 }
 SHOWN = ("mxfp8_e4m3", "mxfp4", "w8a8", "bf16_hifi4", "bf16_lofi", "bfp8_hifi2", "mx9", "mx6", "mx4")
 """Formats of the model's table."""
-ANSWERS = ("mxfp8_e4m3", "mx6", "mx4")
+ANSWERS = ("mx9", "mxfp8_e4m3", "mxfp4")
 """Formats whose answers are shown."""
 
 VERDICTS = ("reproduced", "refuted", "undecided", "not expressible")
