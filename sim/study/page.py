@@ -63,10 +63,14 @@ def bars(labels: Sequence[str], values: Sequence[float | None], texts: Sequence[
 
 def curves(lines: Mapping[str, Sequence[float]], across: str, up: str) -> str:
     """Return a line for each name over 0, 1, 2 and so on, on a logarithmic scale; zeros have no point."""
+    from matplotlib import colormaps
     from matplotlib.ticker import MaxNLocator
 
+    # Twenty colours, the ten strong ones first.
+    colours = colormaps["tab20"].colors
     with _figure(3.4) as figure:
         axes = figure.subplots()
+        axes.set_prop_cycle(color=(*colours[::2], *colours[1::2]))
         for name, values in lines.items():
             axes.plot(range(len(values)), [value if value > 0 else np.nan for value in values], ".-", label=name)
         axes.set_yscale("log")
