@@ -62,6 +62,7 @@ DOCUMENTS: Mapping[str, str] = {
     "LANG": "nki.language reference pages, AWS Neuron documentation",
     "LLK": "tt-llk, Tenstorrent's kernel library",
     "LLVM": "llvm-aie, AMD's compiler, target aie2ps",
+    "MLP": "the quantised MLP's projection, nki-library",
     "NC3": "NeuronCore-v3 architecture, AWS Neuron documentation",
     "NC4": "NeuronCore-v4 architecture, AWS Neuron documentation",
     "OCP MX": "Microscaling Formats (MX) 1.0, Open Compute Project",

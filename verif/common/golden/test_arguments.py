@@ -155,7 +155,12 @@ GOOD = {
     if "." not in name and not any(callable(each) for each in arguments.values() if not isinstance(each, type))
 }
 """The smallest arguments that each function takes."""
-OPTIONAL = [("nc_matmul_mx", "dst"), ("nc_matmul_mx", "random_bits"), ("dma_gather_transpose", "dst")]
+OPTIONAL = [
+    ("nc_matmul_mx", "dst"),
+    ("nc_matmul_mx", "random_bits"),
+    ("dma_gather_transpose", "dst"),
+    ("linear_w8a8", "gamma"),
+]
 NUMBERS = [("tensor_copy_predicated", "src")]
 """Arrays that may be missing, and those in whose place a number may stand."""
 ARRAYS = [

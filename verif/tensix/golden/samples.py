@@ -58,6 +58,8 @@ CODES = {"srca_format": 5, "srcb_format": 6}
 ELEMENTS = {**OPERANDS, "src_a": ROWS, **CODES}
 PROGRAM = tensix.matmul_program(MATRIX, MATRIX.T, block=(4, 2))
 RIGHT = tensix.prepare(MATRIX.T[np.newaxis])
+INTEGERS = np.arange(-64, 64).reshape(4, 32)
+RIGHT_INT8 = tensix.prepare_int8(INTEGERS.T[np.newaxis], descaled=True)
 INSTRUCTION = {"phase": 3, "src_b_row": 8, "src_a_row": 16, "dst_row": 24}
 WORD = 0x3F812345
 PACKED = {
@@ -107,6 +109,7 @@ VECTORISED = {
     "gapool": {**OPERANDS, "phase": 3, **CODES},
     "gmpool": {**OPERANDS, **CODES},
     "matmul": {"a": MATRIX, "b": MATRIX.T},
+    "matmul_int8": {"a": INTEGERS, "b": INTEGERS.T, "descaled": True, "descale_shift": 9},
     "matmul_program": {
         "a": MATRIX,
         "b": MATRIX.T,
@@ -118,6 +121,7 @@ VECTORISED = {
     "movb2d": {**MOVED, "src_b": ROWS, "srcb_format": 6},
     "movd2a": {**MOVED, "dst32": True},
     "multiply": {"a": MATRIX[np.newaxis], "right": RIGHT},
+    "multiply_int8": {"a": INTEGERS[np.newaxis], "right": RIGHT_INT8},
     "mvmul": {**OPERANDS, "phase": 3, **CODES},
     "mvmul_row": {
         **{name: value for name, value in OPERANDS.items() if name != "src_b"},
@@ -130,6 +134,7 @@ VECTORISED = {
     "pack": PACKED,
     "phases": {"fidelity": "HiFi4"},
     "prepare": {"b": MATRIX.T[np.newaxis]},
+    "prepare_int8": {"b": INTEGERS.T[np.newaxis], "descaled": True, "descale_shift": 9},
     "result_matrix": {"program": PROGRAM, "dst": np.arange(1024, dtype=np.uint32).reshape(1, 1, 64, 16)},
     "run_program": {"program": PROGRAM},
     "schedule": {"plan": PROGRAM, "pack_rows": 1, "block": (2, 1), "clear": 4},
