@@ -74,7 +74,8 @@ def matmul(
         the machine's own conversion to the format follows. Leading axes broadcast, and a vector is a row or a column, as numpy's
         do. `b` may be what `prepare` returns; then it alone says format, machine, numerics and options.
     format : trainium3's "mxfp8_e4m3", "mxfp8_e5m2", "mxfp4" (weights; activations are mxfp8_e4m3), "tf32", "fp32",
-        "fp8_double_row", "sparse_" with 4_16, 4_12, 4_8, 2_8, 2_4, 1_4 or 1_2, and with its `machine` "bf16", "fp16"; tensix's "bf16",
+        "fp8_double_row", "sparse_4_16", "sparse_4_12", "sparse_4_8", "sparse_2_8", "sparse_2_4", "sparse_1_4", "sparse_1_2", and with
+        its `machine` "bf16", "fp16"; tensix's "bf16",
         "tf32", "fp16", "fp8", "bfp8", "bfp4", "bfp2" or "int8", followed by "_lofi", "_hifi2", "_hifi3" or "_hifi4", "int8_descaled", and
         with its `machine` "int8"; aie_ml_v2's "mx9", "mx6", "mx4", "bfp16ebs8" (of XDNA2), "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn",
         "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz", "int8", "int16", "int16_64", "int32x16".
