@@ -67,7 +67,7 @@ def curves(lines: Mapping[str, Sequence[float]], across: str, up: str) -> str:
     from matplotlib.ticker import MaxNLocator
 
     # Twenty colours, the ten strong ones first.
-    colours = colormaps["tab20"].colors
+    colours = [colormaps["tab20"](number) for number in range(20)]
     with _figure(3.4) as figure:
         axes = figure.subplots()
         axes.set_prop_cycle(color=(*colours[::2], *colours[1::2]))
