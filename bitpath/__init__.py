@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from bitpath.golden.comparison import compare
     from bitpath.golden.explain_output import explain
-    from bitpath.golden.linear import linear_w8a8
-    from bitpath.golden.matmul import matmul, prepare
+    from bitpath.golden.matmul import linear_w8a8, matmul, prepare
     from bitpath.golden.quantize import MxTensor, dequantize, quantize
 
 __all__ = [
@@ -30,7 +29,7 @@ _MODULES = {
     "compare": "bitpath.golden.comparison",
     "dequantize": "bitpath.golden.quantize",
     "explain": "bitpath.golden.explain_output",
-    "linear_w8a8": "bitpath.golden.linear",
+    "linear_w8a8": "bitpath.golden.matmul",
     "matmul": "bitpath.golden.matmul",
     "prepare": "bitpath.golden.matmul",
     "quantize": "bitpath.golden.quantize",

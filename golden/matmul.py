@@ -1,4 +1,4 @@
-"""One matmul for all machines and formats, on all kinds of arrays."""
+"""Products and layers of all machines and formats, on all kinds of arrays."""
 
 import math
 from collections.abc import Mapping
@@ -8,7 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import as_numpy, check_broadcast, check_choice, checked, one_of, operand
+from bitpath.golden import trainium3
+from bitpath.golden.arrays.arguments import (
+    as_numpy,
+    check_broadcast,
+    check_choice,
+    checked,
+    numbers,
+    one_of,
+    operand,
+)
 from bitpath.golden.arrays.files import FileError, read_json
 from bitpath.golden.arrays.parallel import Progress
 from bitpath.golden.formats.records import from_dict, to_dict
@@ -74,18 +83,18 @@ def matmul(
         the machine's own conversion to the format follows. Leading axes broadcast, and a vector is a row or a column, as numpy's
         do. `b` may be what `prepare` returns; then it alone says format, machine, numerics and options.
     format : trainium3's "mxfp8_e4m3", "mxfp8_e5m2", "mxfp4" (weights; activations are mxfp8_e4m3), "tf32", "fp32",
-        "fp8_double_row", "sparse_4_16", "sparse_4_12", "sparse_4_8", "sparse_2_8", "sparse_2_4", "sparse_1_4", "sparse_1_2", and with
-        its `machine` "bf16", "fp16"; tensix's "bf16",
-        "tf32", "fp16", "fp8", "bfp8", "bfp4", "bfp2" or "int8", followed by "_lofi", "_hifi2", "_hifi3" or "_hifi4", "int8_descaled", and
-        with its `machine` "int8"; aie_ml_v2's "mx9", "mx6", "mx4", "bfp16ebs8" (of XDNA2), "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn",
-        "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz", "int8", "int16", "int16_64", "int32x16".
+        "fp8_double_row", "sparse_4_16", "sparse_4_12", "sparse_4_8", "sparse_2_8", "sparse_2_4", "sparse_1_4", "sparse_1_2",
+        and "bf16", "fp16" with `machine`; tensix's "bf16", "tf32", "fp16", "fp8", "bfp8", "bfp4", "bfp2" or "int8", followed by
+        "_lofi", "_hifi2", "_hifi3" or "_hifi4", "int8_descaled", and "int8" with `machine`; aie_ml_v2's "mx9", "mx6", "mx4",
+        "bfp16ebs8" (of XDNA2), "bf16", "fp16", "fp8_e4m3", "fp8_e4m3fn", "fp8_e4m3fnuz", "fp8_e5m2", "fp8_e5m2fnuz", "int8",
+        "int16", "int16_64", "int32x16".
     machine : "trainium3", "tensix" or "aie_ml_v2"; None is the machine that has the format.
     numerics : the machine's numerics, a preset's name, or a JSON file as `read_numerics` takes it; None is the machine's default.
     progress : is told the number of finished parts and of all.
-    options : further arguments of the machine's own `matmul`. trainium3 has `scale_rule`, "ocp" of programs before NKI 0.5 or "nki05"
-        from it on, and `k_order`: in a tile of 512 along K, "interleaved" gives one scale to k = p to p + 7 and the same + 128, + 256 and
-        + 384, "adjacent" to 32 neighbours, as checkpoints and other tools have them. tensix has `dst32`, `chip` and `quirk`;
-        "int8_descaled" `descale_shift`; aie_ml_v2 `rounding` and `sparse`.
+    options : further arguments of the machine's own `matmul`. trainium3 has `scale_rule`, "ocp" of programs before NKI 0.5 or
+        "nki05" from it on, and `k_order`: in a tile of 512 along K, "interleaved" gives one scale to k = p to p + 7 and the
+        same + 128, + 256 and + 384, "adjacent" to 32 neighbours, as checkpoints and other tools have them. tensix has `dst32`,
+        `chip` and `quirk`; "int8_descaled" has `descale_shift`; aie_ml_v2 has `rounding` and `sparse`.
 
     Returns
     -------
@@ -127,6 +136,32 @@ def _product(record: Machine, left: np.ndarray, right: Prepared, progress: Progr
     lefts = np.ascontiguousarray(moved.reshape(math.prod(batch), -1, depth))
     product = record.multiply(lefts, right.data, progress=progress).reshape(*moved.shape[:-1], columns)
     return product.transpose(*np.argsort(order), -2, -1)
+
+
+def linear_w8a8(x: Any, w: Any, *, gamma: Any = None, **options: Any) -> np.ndarray:
+    """Compute a linear layer of Trainium3 in FP8, with a scale for each row and each output channel.
+
+    Rows are quantised by RMSNorm-Quant, multiplied by weights in FP8 with sums in FP32, and dequantised.
+
+    Parameters
+    ----------
+    x, w, gamma : numbers [..., K], [K, N] and [K], of any kind that `matmul` takes; `w` may be what `trainium3.prepare_w8a8` returns.
+        Without gamma rows are quantised as they are, else normalised first.
+    options : as `trainium3.linear_w8a8` takes them, such as `eps`, `dtype_mode`, `double_row` and `dtype`.
+
+    Returns
+    -------
+    [..., N] of bfloat16, or of float32 with `dtype`.
+
+    Raises
+    ------
+    TypeError, ValueError : as `trainium3.linear_w8a8`.
+
+    Ref: "RMSNorm-Quant Kernel Design Specification", AWS Neuron documentation, 2025-12-02.
+    """
+    weights = w if isinstance(w, trainium3.PreparedW8A8) else operand("w", w, False)
+    scale = None if gamma is None else numbers("gamma", gamma).astype(np.float32)
+    return trainium3.linear_w8a8(operand("x", x, False), weights, gamma=scale, **options)
 
 
 def find_arguments(

@@ -1,4 +1,4 @@
-"""What each layer of a model loses when it alone is in a format."""
+"""The loss of a model's output with one layer at a time in a format."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ Where = Callable[[str, nn.Module], bool] | Sequence[str] | None
 
 @dataclass(frozen=True)
 class Sensitivity:
-    """What a model's output loses with one module, or group of modules, at a time in a format, and with all of them.
+    """Losses of a model's output in formats: of one module or group of modules at a time, and of all of them.
 
     It shows itself as a table: as text, and as HTML in a notebook.
 
@@ -66,7 +66,7 @@ def sensitivity(
     split: bool = False,
     progress: Progress | None = None,
 ) -> Sensitivity:
-    """Return what a model's output loses in each format, with one module or group of modules at a time in it, and with all.
+    """Return the losses of a model's output in each format: of one module or group of modules at a time, and of all.
 
     A run is a forward call in eval mode. Its output is compared with that of the model as it is. The modules are those
     whose products `convert` takes and that make some with these inputs; modules that are converted already stay as they

@@ -47,7 +47,7 @@ def model() -> str:
     """Return the table of what a language model loses, and some answers."""
     table = record("lm")["tables"]["losses"]
     rows = {row[0]: row for row in table["rows"]}
-    columns = [table["columns"].index(each) for each in ("format", "machine", "perplexity", "KL", "top-1")]
+    columns = [table["columns"].index(each) for each in ("format", "machine", "perplexity", "KL", "top-1", "standing")]
     answers = "; ".join(f'`{name}` "{rows[name][-1]}"' for name in ANSWERS)
     shown = markdown(
         [table["columns"][each] for each in columns], [[rows[name][each] for each in columns] for name in SHOWN]

@@ -154,6 +154,7 @@ def lm(found: list[dict[str, Any]]) -> Taken:
             f"{each['top1']:.3f}",
             f"{each['kl_operands']:.2g}",
             f"{each['kl_sums']:.2g}",
+            each["standing"],
             " ".join(each["answer"].split()),
         ]
         for each in found

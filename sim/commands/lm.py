@@ -1,4 +1,4 @@
-"""``bitpath lm``: what a language model loses in the bits of the machines, where, and why."""
+"""``bitpath lm``: the losses of a language model in the bits of the machines, by part and by source."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -81,7 +81,7 @@ QUESTION = "What is the capital of France?"
 @SCALE_RULE
 @output_options
 def lm_command(printer: Printer, **given: Any) -> None:
-    """Measure what a language model loses in the formats of the machines, where, and why.
+    """Measure the losses of a language model in the formats of the machines.
 
     Every matmul of the model's blocks, attention's included, is computed by golden, bit for bit; the rest is float32. Prints
     perplexity, KL to float32 and top-1 agreement of each format with their spread, the answer to a prompt, the KL of
@@ -357,6 +357,7 @@ def _save(
     for number, (plan, row) in enumerate(zip(plans, rows, strict=True)):
         record = {**common, "format": row.plan, "machine": machine_names(plan), **asdict(row.whole)}
         record |= dict(zip(("perplexity_spread", "kl_spread", "top1_spread"), row.spread, strict=True))
+        record["standing"] = tables[0][1][number][tables[0][0].index("standing")]
         record |= {f"kl_{part}": kl for part, kl in row.parts.items()} | {"answer": row.answer}
         if where:
             record |= {f"kl_{kind}": kl for kind, kl in where[number].kinds.items()}

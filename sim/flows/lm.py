@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from itertools import chain
-from math import prod
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -27,7 +26,7 @@ from bitpath.sim.engine import cache, paths
 from bitpath.sim.engine.cluster import HERE, Cluster, Piece, finished, sources, tell
 from bitpath.sim.engine.runner import Built, build
 from bitpath.sim.flows.builds import Part, stage
-from bitpath.sim.flows.lm_matmuls import PRODUCTS, Captured, Matmul, Play, Setting, replay_of
+from bitpath.sim.flows.lm_matmuls import PRODUCTS, BlockRun, Captured, Matmul, Play, Setting
 from bitpath.sim.flows.lm_w8a8 import w8a8_outcomes
 from bitpath.sim.flows.outcome import (
     FlowRun,
@@ -66,19 +65,14 @@ def chosen_blocks(text: str, count: int) -> range:
 # A matmul on its units.
 
 
-class Run(FlowRun):
-    """A matmul of a block: its products, whose results lie below each other.
+class Run(BlockRun):
+    """A matmul of a block on an engine: its products, whose results lie below each other.
 
     Its ``wall_seconds`` are the processor time of its simulation, since the simulator's start belongs to no matmul.
     """
 
-    flow: ClassVar[str] = "lm"
-
     def __init__(self, setting: Setting, matmul: Matmul):
-        self.setting, self.matmul = setting, matmul
-        self.machine, self.format_name = setting.machine, setting.format_name
-        self.engine, self.simulator, self.waves = setting.engine, setting.simulator, setting.waves
-        self.scale_rule = setting.scale_rule
+        super().__init__(setting, matmul)
         self.products = [
             PRODUCTS[self.machine](a, b, matmul.format_name, self.engine, self.simulator, **setting.options)
             for a, b in zip(matmul.a, matmul.b, strict=True)
@@ -98,21 +92,14 @@ class Run(FlowRun):
         return [each.activations(both=self.matmul.kind not in LINEAR) for each in self.products]
 
     def outcome(self, built: Built, left: Sequence[Mapping[str, Any]]) -> Outcome:
-        """Compare what the plays of the products left with golden's results."""
+        """Compare the results of the products' plays with golden's."""
         found = [product.results(each) for product, each in zip(self.products, left, strict=True)]
         rtl, times = (np.concatenate(each) for each in zip(*found, strict=True))
         golden = self.matmul.golden.reshape(rtl.shape)
-        shape, cycles = (*self.matmul.a.shape, self.matmul.b.shape[2]), sum(int(each["cycles"]) for each in left)
         start = time.monotonic() - sum(each["seconds"] for each in left)
-        figures = {
-            "block": self.matmul.block,
-            "matmul": self.matmul.kind,
-            "macs": prod(shape),
-            "cycles": cycles,
-            "mac_per_cycle": round(prod(shape) / cycles, 1),
-            "peak_mac_per_cycle": float(self.products[0].peak),
-        }
-        outcome = compared(self, built, rtl, golden, start, shape, left[0]["folder"], times=times, **figures)
+        figures = self.figures(sum(int(each["cycles"]) for each in left))
+        figures["peak_mac_per_cycle"] = float(self.products[0].peak)
+        outcome = compared(self, built, rtl, golden, start, self.shape, left[0]["folder"], times=times, **figures)
         return self._with_quantised(outcome) if self.quantised else outcome
 
     def _with_quantised(self, found: Outcome) -> Outcome:
@@ -133,9 +120,6 @@ class Run(FlowRun):
 
     def settings(self) -> dict[str, Any]:
         return self.products[0].settings()
-
-    def values(self, rtl: np.ndarray) -> np.ndarray:
-        return rtl
 
     def reference(self) -> np.ndarray:
         return np.concatenate([each.reference() for each in self.products])
@@ -162,10 +146,6 @@ class Run(FlowRun):
     def shown_before(self, *place: int) -> Shown:
         where = f"byte {place[0]} of QuantizeMX's output for {self.matmul.kind} of block {self.matmul.block}"
         return Shown(operands={"place": where}, formats={"": Word(8)})
-
-    @property
-    def replay(self) -> str:
-        return replay_of(self)
 
 
 # Blocks, each in one process of its engine.

@@ -7,8 +7,9 @@ does. Tensix keeps FP32, the words of Dst, as golden's matmul does.
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from bitpath.sim.engine.options import ENGINES
 from bitpath.sim.engine.runner import Built
 from bitpath.sim.flows import aie_ml_v2_matmul, tensix_matmul, trainium3_matmul
 from bitpath.sim.flows.builds import Part
+from bitpath.sim.flows.outcome import FlowRun
 from bitpath.sim.flows.trainium3_core import CoreUnits
 from bitpath.sim.lm.arithmetic import Arithmetic, Options
 from bitpath.sim.lm.model import KINDS
@@ -209,9 +211,32 @@ Play = Callable[[Part, str, Sequence[Any]], tuple[Built, list[dict[str, Any]]]]
 """Builds a unit and plays contents on it with a bench; returns the build, and what each content left."""
 
 
-def replay_of(run: Any) -> str:
-    """Return the command that plays a matmul of a block again, with waves."""
-    setting, matmul = run.setting, run.matmul
-    words = ["--machine", setting.machine, "--format", setting.format_name, "--sim", setting.simulator]
-    words += [*run.rule_options, "--blocks", f"{matmul.block}:{matmul.block + 1}", "--kind", matmul.kind]
-    return shlex.join(["bitpath", "run", "lm", *words, *setting.words, "--waves"])
+class BlockRun(FlowRun):
+    """A matmul of a block on the units of its machine."""
+
+    flow: ClassVar[str] = "lm"
+
+    def __init__(self, setting: Setting, matmul: Matmul):
+        self.setting, self.matmul = setting, matmul
+        self.machine, self.format_name, self.scale_rule = setting.machine, setting.format_name, setting.scale_rule
+        self.engine, self.simulator, self.waves = setting.engine, setting.simulator, setting.waves
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Groups, M, K and N."""
+        return (*self.matmul.a.shape, self.matmul.b.shape[2])
+
+    def figures(self, cycles: int) -> dict[str, Any]:
+        """Return the fields of a record that every matmul has."""
+        macs = prod(self.shape)
+        named = {"block": self.matmul.block, "matmul": self.matmul.kind}
+        return named | {"macs": macs, "cycles": cycles, "mac_per_cycle": round(macs / cycles, 1)}
+
+    def values(self, rtl: np.ndarray) -> np.ndarray:
+        return rtl
+
+    @property
+    def replay(self) -> str:
+        words = ["--machine", self.machine, "--format", self.format_name, "--sim", self.simulator, *self.rule_options]
+        words += ["--blocks", f"{self.matmul.block}:{self.matmul.block + 1}", "--kind", self.matmul.kind]
+        return shlex.join(["bitpath", "run", "lm", *words, *self.setting.words, "--waves"])

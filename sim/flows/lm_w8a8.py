@@ -4,14 +4,14 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.sim.engine.runner import Built
 from bitpath.sim.flows import trainium3_w8a8
-from bitpath.sim.flows.lm_matmuls import Matmul, Play, Setting, replay_of
+from bitpath.sim.flows.lm_matmuls import BlockRun, Matmul, Play, Setting
 from bitpath.sim.flows.outcome import FlowRun, Outcome, compared, rmsnorm_reference
 from bitpath.sim.flows.staged import WORDS_BENCH, all_bytes
 from bitpath.sim.lm.model import LINEAR
@@ -19,16 +19,13 @@ from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import Word
 
 
-class W8A8Run(FlowRun):
+class W8A8Run(BlockRun):
     """A matmul of a block in steps on Trainium3's units; see `trainium3_w8a8`."""
 
-    flow: ClassVar[str] = "lm"
     before = "in stages"
 
     def __init__(self, setting: Setting, matmul: Matmul):
-        self.setting, self.matmul = setting, matmul
-        self.machine, self.format_name = setting.machine, setting.format_name
-        self.engine, self.simulator, self.waves = setting.engine, setting.simulator, setting.waves
+        super().__init__(setting, matmul)
         gamma, eps = matmul.gamma, matmul.epsilon
         self.products = [
             trainium3_w8a8.Product(a=a, b=b, fp8=matmul.kind in LINEAR, gamma=gamma, eps=eps)
@@ -39,16 +36,10 @@ class W8A8Run(FlowRun):
         """Compare the results of the last steps with golden's forward, and of each step with golden's."""
         rtl = np.concatenate([each.result for each in self.products])
         golden = self.matmul.golden.reshape(rtl.shape)
-        shape, stages = (*self.matmul.a.shape, self.matmul.b.shape[2]), [s for p in self.products for s in p.stages]
-        cycles = sum(each.rtl_cycles for each in stages if each.unit == "core_array")
-        figures = {
-            "block": self.matmul.block,
-            "matmul": self.matmul.kind,
-            "macs": prod(shape),
-            "cycles": cycles,
-            "mac_per_cycle": round(prod(shape) / cycles, 1),
-        }
-        found = compared(self, built, rtl, golden, time.monotonic() - seconds, shape, None, times=None, **figures)
+        stages = [stage for product in self.products for stage in product.stages]
+        figures = self.figures(sum(each.rtl_cycles for each in stages if each.unit == "core_array"))
+        start = time.monotonic() - seconds
+        found = compared(self, built, rtl, golden, start, self.shape, None, times=None, **figures)
         pair = all_bytes([each.rtl for each in stages]), all_bytes([each.golden for each in stages])
         found.record.update(
             steps=[
@@ -62,9 +53,6 @@ class W8A8Run(FlowRun):
 
     def settings(self) -> dict[str, Any]:
         return {"normalised": self.matmul.gamma is not None}
-
-    def values(self, rtl: np.ndarray) -> np.ndarray:
-        return rtl
 
     def reference(self) -> np.ndarray:
         a = self.matmul.a.astype(np.float64)
@@ -85,10 +73,6 @@ class W8A8Run(FlowRun):
             byte -= size
         raise IndexError(f"no step has byte {place[0]}")
 
-    @property
-    def replay(self) -> str:
-        return replay_of(self)
-
 
 def w8a8_outcomes(setting: Setting, matmuls: Sequence[Matmul], play: Play) -> Iterator[tuple[FlowRun, Outcome]]:
     """Yield each matmul of a block, all of whose steps were played."""
@@ -103,7 +87,6 @@ def w8a8_outcomes(setting: Setting, matmuls: Sequence[Matmul], play: Play) -> It
         return left
 
     trainium3_w8a8.multiply([each for run in runs for each in run.products], on)
-    total = sum(prod((*each.a.shape, each.b.shape[2])) for each in matmuls)
-    for run, each in zip(runs, matmuls, strict=True):
-        share = prod((*each.a.shape, each.b.shape[2])) / total
-        yield run, run.outcome(builds["core_array"], share * sum(seconds.values()))
+    total = sum(prod(run.shape) for run in runs)
+    for run in runs:
+        yield run, run.outcome(builds["core_array"], prod(run.shape) / total * sum(seconds.values()))

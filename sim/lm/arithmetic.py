@@ -115,7 +115,7 @@ class Arithmetic(Backend):
     def _product(
         self, record: Machine, arguments: dict[str, Any], key: Any, left: np.ndarray, right: np.ndarray
     ) -> np.ndarray:
-        """Return the product without the rounding of the output; `key` is of weights."""
+        """Return the product without the rounding of the output; `key` names weights, None an activation."""
         if self.part != "operands":
             prepared = self._once(key, "codes", lambda: record.prepare(np.ascontiguousarray(right), **arguments))
             result = record.multiply(np.ascontiguousarray(left), prepared)
@@ -158,7 +158,7 @@ class Arithmetic(Backend):
         named = record.formats[own["format"]] if "format" in own else own
         numerics = self.options.numerics.get(record.name)
         if not isinstance(numerics, tuple({type(each.numerics) for each in record.presets.values()})):
-            # Those given are of the machine's other unit.
+            # The given numerics belong to the machine's other unit.
             numerics = None
         others = {option: value for option, value in self.options.others.items() if option in record.options}
         return record, {**named, "numerics": numerics, **others}

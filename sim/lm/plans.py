@@ -1,4 +1,4 @@
-"""Which matmul of a language model runs in which format, as text and as a file.
+"""Plans: the format of each matmul of a language model, as text and as a file.
 
 A plan is a list of entries, ``PLACE=FORMAT``. The entry closest to a matmul holds::
 
@@ -153,7 +153,7 @@ def check_blocks(plan: Plan, model: Model, option: str) -> None:
 
 
 def machine_of(name: str) -> tuple[Machine | None, dict[str, str]]:
-    """Return the machine of a format and the name of the format there, or formats of both operands; None of float32.
+    """Return the machine of a format and the name of the format there, or formats of both operands; float32 has no machine.
 
     Raises
     ------

@@ -31,7 +31,7 @@ def units(name, table):
 
 
 def test_the_readme_is_short():
-    assert len(README.splitlines()) <= 165
+    assert len(README.splitlines()) <= 150
 
 
 def test_the_readme_quotes_the_records():

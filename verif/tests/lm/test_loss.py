@@ -278,6 +278,7 @@ def test_the_cheapest_plan_keeps_the_bound(study, model):
     assert costs[-1] < plans.cycles(parse("bf16_hifi4"), model, len(IDS))
     last = parse(steps[-1].plan)
     assert study.loss(last).kl == steps[-1].kl
+    assert [step.kl for _, step in cheapest(study, ["trainium3:fp32", "w8a8"], 10.0)][-1] > 0
     with pytest.raises(ValueError, match=r"--bound must be at least .*, the KL of bf16_hifi4, .*; not 0"):
         list(cheapest(study, formats, 0))
 
