@@ -7,7 +7,7 @@ An instruction is a word of 32 bits::
     |  opcode   |  fields; the bits of no field are zero |
     +-----------+----------------------------------------+
 
-Ref: tenstorrent/tt-llk 36b092e, ``instructions/assembly.yaml``; ttsim v1.10.0; tt-isa-documentation 3930471.
+Ref: tenstorrent/tt-llk 36b092e, ``instructions/assembly.yaml``; ttsim v1.10.0; tt-isa-documentation 3930471, of Blackhole 585749d.
 """
 
 from dataclasses import dataclass
@@ -220,6 +220,13 @@ _UNPACR = (
     "zero 4, context_counter 3, row_search 2, last 0"
 )
 _MASKED_BYTE = "mask 23:16, data 15:8, register 7:0"
+# The Vector unit's: `mod` is the modifier, `vd` the destination, `vc`, `vb` and `va` are operands. A word with a VD of 12 to 15
+# may become a template, so every word but those of the load form and SFPNOP has one.
+_LANES = "modifier 15:14|15:13, address 9:0"
+_LOAD = f"vd 23:20, mod 19:16, {_LANES}"
+_VD, _VC = "vd 7:4, mod 3:0", "vc 11:8, vd 7:4, mod 3:0"
+_IMM12, _IMM16 = f"imm 23:12, {_VC}", f"imm 23:8, {_VD}"
+_MAD = f"va 19:16, vb 15:12, {_VC}"
 
 # Opcode, name, fields high:low; where the chips differ, Wormhole's bits stand before the bar and Blackhole's behind it.
 _TABLE = (
@@ -258,6 +265,44 @@ _TABLE = (
     (0x56, "ADDRCRZW", f"{_UNITS}, {_ZW}, {_WHICH}"),
     (0x57, "SETDVALID", "sources 1:0"),
     (0x5E, "SETADCXX", f"{_UNITS}, end 19:10, start 9:0"),
+    (0x70, "SFPLOAD", _LOAD),
+    (0x71, "SFPLOADI", "vd 23:20, mod 19:16, imm 15:0"),
+    (0x72, "SFPSTORE", _LOAD),
+    (0x73, "SFPLUT", "vd 23:20, mod 19:16"),
+    (0x74, "SFPMULI", _IMM16),
+    (0x75, "SFPADDI", _IMM16),
+    (0x76, "SFPDIVP2", _IMM12),
+    (0x77, "SFPEXEXP", _VC),
+    (0x78, "SFPEXMAN", _VC),
+    (0x79, "SFPIADD", _IMM12),
+    (0x7A, "SFPSHFT", _IMM12),
+    (0x7B, "SFPSETCC", f"imm 12, {_VC}"),
+    (0x7C, "SFPMOV", _VC),
+    (0x7D, "SFPABS", _VC),
+    (0x7E, "SFPAND", f"vb -|15:12, {_VC}"),
+    (0x7F, "SFPOR", f"vb -|15:12, {_VC}"),
+    (0x80, "SFPNOT", _VC),
+    (0x81, "SFPLZ", _VC),
+    (0x82, "SFPSETEXP", _IMM12),
+    (0x83, "SFPSETMAN", _IMM12),
+    (0x84, "SFPMAD", _MAD),
+    (0x85, "SFPADD", _MAD),
+    (0x86, "SFPMUL", _MAD),
+    (0x87, "SFPPUSHC", _VD),
+    (0x88, "SFPPOPC", _VD),
+    (0x89, "SFPSETSGN", f"imm 12, {_VC}"),
+    (0x8A, "SFPENCC", f"imm 13:12, {_VD}"),
+    (0x8B, "SFPCOMPC", _VD),
+    (0x8C, "SFPTRANSP", _VD),
+    (0x8D, "SFPXOR", _VC),
+    (0x8E, "SFP_STOCH_RND", f"rounding 21|22:21, imm 20:16, vb 15:12, {_VC}"),
+    (0x8F, "SFPNOP", ""),
+    (0x90, "SFPCAST", _VC),
+    (0x91, "SFPCONFIG", _IMM16),
+    (0x92, "SFPSWAP", _VC),
+    (0x93, "SFPLOADMACRO", "macro 23:22, vd_low 21:20, mod 19:16, modifier 15:14|15:13, address 9:1, vd_high 0"),
+    (0x94, "SFPSHFT2", _IMM12),
+    (0x95, "SFPLUTFP32", f"mod_mirror -|19:16, {_VD}"),
     (0xA2, "STALLWAIT", "block 23:15, conditions 14:0|11:0"),
     (0xA3, "SEMINIT", f"maximum 23:20, value 19:16, {_SEMAPHORES}"),
     (0xA4, "SEMPOST", _SEMAPHORES),
@@ -271,6 +316,13 @@ _TABLE = (
     (0xB6, "RMWCIB3", _MASKED_BYTE),
 )
 
+_TABLE_OF_BLACKHOLE = (
+    (0x96, "SFPLE", _VC),
+    (0x97, "SFPGT", _VC),
+    (0x98, "SFPMUL24", _MAD),
+    (0x99, "SFPARECIP", f"vb 15:12, {_VC}"),
+)
+
 # Instructions that are not modelled: name and hexadecimal opcode, of both chips and of Blackhole alone.
 _OTHERS = (
     "MOVDBGA2D 09, TRNSPSRCA 14, RAREB 15, SHIFTXA 17, SHIFTXB 18, SETASHRMH0 1A, SETASHRMH1 1B, SETASHRMV 1C, "
@@ -278,15 +330,9 @@ _OTHERS = (
     "APOOL3S2 32, GATESRCRST 35, SETIBRWC 39, MFCONV3S1 3A, XMOV 40, RSTDMA 44, FLUSHDMA 46, REG2FLOP 48, LOADIND 49, "
     "PACR_SETREG 4A, TBUFCMD 4B, ADDDMAREG 58, SUBDMAREG 59, MULDMAREG 5A, BITWOPDMAREG 5B, SHIFTDMAREG 5C, "
     "CMPDMAREG 5D, DMANOP 60, ATINCGET 61, ATINCGETPTR 62, ATSWAP 63, ATCAS 64, STOREIND 66, STOREREG 67, LOADREG 68, "
-    "SFPLOAD 70, SFPLOADI 71, SFPSTORE 72, SFPLUT 73, SFPMULI 74, SFPADDI 75, SFPDIVP2 76, SFPEXEXP 77, SFPEXMAN 78, "
-    "SFPIADD 79, SFPSHFT 7A, SFPSETCC 7B, SFPMOV 7C, SFPABS 7D, SFPAND 7E, SFPOR 7F, SFPNOT 80, SFPLZ 81, "
-    "SFPSETEXP 82, SFPSETMAN 83, SFPMAD 84, SFPADD 85, SFPMUL 86, SFPPUSHC 87, SFPPOPC 88, SFPSETSGN 89, SFPENCC 8A, "
-    "SFPCOMPC 8B, SFPTRANSP 8C, SFPXOR 8D, SFP_STOCH_RND 8E, SFPNOP 8F, SFPCAST 90, SFPCONFIG 91, SFPSWAP 92, "
-    "SFPLOADMACRO 93, SFPSHFT2 94, SFPLUTFP32 95, ATGETM A0, ATRELM A1, RDCFG B1"
+    "ATGETM A0, ATRELM A1, RDCFG B1"
 )
-_OTHERS_OF_BLACKHOLE = (
-    "MOVDBGB2D 0C, SFPLE 96, SFPGT 97, SFPMUL24 98, SFPARECIP 99, STREAMWAIT A7, STREAMWRCFG B7, CFGSHIFTMASK B8"
-)
+_OTHERS_OF_BLACKHOLE = "MOVDBGB2D 0C, STREAMWAIT A7, STREAMWRCFG B7, CFGSHIFTMASK B8"
 
 
 def _segments(fields: str) -> dict[Chip, tuple[Segment, ...]]:
@@ -302,7 +348,10 @@ def _segments(fields: str) -> dict[Chip, tuple[Segment, ...]]:
 
 
 ENCODINGS = {
-    chip: tuple(Encoding(name=name, opcode=opcode, fields=_segments(fields)[chip]) for opcode, name, fields in _TABLE)
+    chip: tuple(
+        Encoding(name=name, opcode=opcode, fields=_segments(fields)[chip])
+        for opcode, name, fields in sorted(_TABLE + (_TABLE_OF_BLACKHOLE if chip is Chip.BLACKHOLE else ()))
+    )
     for chip in Chip
 }
 """Every instruction of a chip, in the order of the opcodes."""

@@ -58,7 +58,7 @@ def test_opcodes_and_names_are_unique():
         known = [*((each.opcode, each.name) for each in ENCODINGS[chip]), *OTHERS[chip].items()]
         assert len(dict(known)) == len({name for _, name in known}) == len(known)
     wormhole, blackhole = ({each.name: each.opcode for each in encodings} for encodings in ENCODINGS.values())
-    assert wormhole == blackhole
+    assert wormhole.items() < blackhole.items()
 
 
 def test_decode_gives_back_random_fields(subtests):
@@ -122,13 +122,13 @@ VALUES = [
     (lambda: isa.decode(1 << 32), "word must be 0 to 4294967295, not 4294967296"),
     (lambda: isa.decode(0xFF000000), "word must have the opcode of an instruction in bits 31:24, not 0xff"),
     (lambda: isa.decode(0), "word must have the opcode of an instruction in bits 31:24, not 0x00"),
-    (lambda: isa.decode(0x70000000), "word must be a modelled instruction, not SFPLOAD of wormhole (opcode 0x70)"),
+    (lambda: isa.decode(0x21000000), "word must be a modelled instruction, not CLREXPHIST of wormhole (opcode 0x21)"),
     (lambda: isa.decode(0x96000000), "word must have the opcode of an instruction in bits 31:24, not 0x96"),
     (
-        lambda: isa.decode(0x96000000, chip="blackhole"),
-        "word must be a modelled instruction, not SFPLE of blackhole (opcode 0x96)",
+        lambda: isa.decode(0xA7000000, chip="blackhole"),
+        "word must be a modelled instruction, not STREAMWAIT of blackhole (opcode 0xa7)",
     ),
-    (lambda: isa.encode("SFPMAD"), "name must be a modelled instruction, not SFPMAD of wormhole"),
+    (lambda: isa.encode("CONV3S1"), "name must be a modelled instruction, not CONV3S1 of wormhole"),
     (lambda: isa.decode(0x02000001), "word must be 0 in bits of no field of NOP, not 1 in 0: 0x02000001"),
     (
         lambda: isa.decode(0x26041C10),
