@@ -5,6 +5,7 @@ _negative.h, _square.h, _sign.h, _dropout.h, _trigonometry.h.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from bitpath.golden.tensix.llk.functions.exponential import exp_signed, reciprocal_setup
 from bitpath.golden.tensix.llk.functions.function import P0, P1, Function, Mode, bf16, codes, horner, unary
@@ -56,17 +57,6 @@ def _gelu_derivative(k: Kernel, mode: Mode, x: Float) -> Float:
 
 def _gelu_derivative_setup(mode: Mode) -> dict[int, int]:
     return GELU_DERIVATIVE_TABLE if mode.approximate else GELU_DERIVATIVE_LINES | reciprocal_setup(mode)
-
-
-def _relu(k: Kernel, mode: Mode, x: Float) -> Float:
-    return _at_least(k, x, 0.0)
-
-
-def _at_least(k: Kernel, x: Float, low: float) -> Float:
-    result = k.copy(x)
-    with k.where(x < low):
-        result.assign(low)
-    return result
 
 
 def _relu_max(k: Kernel, mode: Mode, x: Float, *, maximum: float) -> Float:
@@ -196,7 +186,7 @@ FUNCTIONS = (
     Function(
         name="gelu_derivative", body=unary(_gelu_derivative), setup=_gelu_derivative_setup, forms=APPROXIMATE
     ),
-    Function(name="relu", body=unary(_relu)),
+    Function(name="relu", body=partial(_relu_min_body, minimum=0.0), source="tt-metal"),
     Function(name="relu_max", body=unary(_relu_max), parameters={"maximum": 5.0}),
     Function(name="relu_min", body=_relu_min_body, parameters={"minimum": 5.0}),
     Function(name="lrelu", body=_lrelu_body, parameters={"slope": 0.01}),

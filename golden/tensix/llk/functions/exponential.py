@@ -311,13 +311,7 @@ def _elu_body(k: Kernel, mode: Mode, *, alpha: float) -> None:
 def _celu(k: Kernel, mode: Mode, x: Float, *, alpha: float) -> Float:
     x = k.copy(x)
     with k.where(x < 0):
-        power = x * (1.0 / alpha)
-        if mode.approximate:
-            fixed = (power * k.register(P0)).bits - 0x4340
-            exponential = ((fixed + (127 << 3)) << 7).as_float
-        else:
-            exponential = exp_signed(k, mode, power)
-        x.assign(alpha * (exponential - 1.0))
+        x.assign(alpha * (exp_signed(k, mode, x * (1.0 / alpha)) - 1.0))
     return x
 
 
@@ -347,8 +341,7 @@ FUNCTIONS = (
     Function(
         name="celu",
         body=unary(_celu),
-        setup=lambda mode, alpha: codes(p0=1.442695) if mode.approximate else reciprocal_setup(mode),
+        setup=lambda mode, alpha: reciprocal_setup(mode),
         parameters={"alpha": 1.0},
-        forms=("approximate",),
     ),
 )

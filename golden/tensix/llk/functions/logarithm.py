@@ -107,6 +107,7 @@ def _log1p_fp32(k: Kernel, mode: Mode, x: Float) -> Float:
     return result
 
 
+ROOT_2, LOG_2 = 1.4142135381698608, 0.69314718246459961
 LOG1P_SERIES = (
     -0.4999997317790985107421875,
     0.333332836627960205078125,
@@ -124,18 +125,19 @@ def _log1p_far(k: Kernel, mode: Mode, x: Float, exponent: Integer, result: Float
     moved = 1.0 + x
     exponent.assign(moved.exponent())
     m = k.copy(moved.with_exponent(127))
-    with k.where(m >= k.register(P1)):
+    with k.where(m >= (k.register(P1) if mode.blackhole else ROOT_2)):
         m.assign(m * 0.5)
         exponent.assign(exponent + 1)
     z = (m - k.register(10)) * reciprocal(k, mode, m + 1.0, 2)
     series = horner(z * z, 1.0, 1 / 3, 0.2, 1 / 7, 1 / 9, 1 / 11)
     near = (z * series) * 2.0
-    result.assign(_to_float(k, exponent) * k.register(P2) + near)
+    result.assign(_to_float(k, exponent) * (k.register(P2) if mode.blackhole else LOG_2) + near)
 
 
 def _log1p_setup(mode: Mode) -> dict[int, int]:
     if mode.dst32:
-        return reciprocal_setup(mode) | codes(p1=1.4142135381698608, p2=0.69314718246459961)
+        # Wormhole's reciprocal needs all three constants.
+        return reciprocal_setup(mode) | (codes(p1=ROOT_2, p2=LOG_2) if mode.blackhole else {})
     cubic = (float.fromhex("0x1.744p-2"), float.fromhex("-0x1.008p-1"))
     return codes(p0=0.693147182 * 1.1920929e-7, p1=cubic[0], p2=cubic[1])
 
