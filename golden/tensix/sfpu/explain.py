@@ -9,7 +9,7 @@ from bitpath.golden.explain.explanation import Explanation, result_text
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.tensix.declarations.formats import Chip, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.exact.sfpu_unit import Access, Unit, default_mode, execute, reset
+from bitpath.golden.tensix.exact.sfpu_unit import Access, default_mode, execute, reset
 from bitpath.golden.tensix.isa.words import Instruction, decode, encode
 from bitpath.golden.tensix.operands.arguments import numerics_or_default
 
@@ -85,11 +85,17 @@ def explain_lane(
         access = Access(dst=dst, address=0, default_mode=mode)
         for lane in probe.lanes:
             lane.conditional = False
-        execute(probe, decode(encode("SFPLOAD", mod=raw, chip=chip), chip=chip), chip=chip, numerics=numerics, access=access)
+        execute(
+            probe, decode(encode("SFPLOAD", mod=raw, chip=chip), chip=chip), chip=chip, numerics=numerics, access=access
+        )
         return probe.lanes[LANE].registers[0]
 
     for tile, code in enumerate(operands):
-        _fill(unit, run, chip, raw, tile, integer(f"operands[{tile}]", code, range(1 << 32)))
+        for lane in unit.lanes:
+            lane.registers[0] = integer(f"operands[{tile}]", code, range(1 << 32))
+            lane.conditional = False
+        for row in range(0, TILE_ROWS, 2):
+            run(decode(encode("SFPSTORE", mod=raw, address=tile * TILE_ROWS + row, chip=chip), chip=chip))
     unit = reset(numerics)
     steps: list[tuple[str, LaneStep]] = []
     for number, word in enumerate(words):
@@ -101,7 +107,9 @@ def explain_lane(
         elif instruction.name.startswith("SFP"):
             run(instruction)
         elif instruction.name != "NOP":
-            raise ValueError(f"words[{number}] must be an instruction of the Vector unit, INCRWC or NOP, not {instruction}")
+            raise ValueError(
+                f"words[{number}] must be an instruction of the Vector unit, INCRWC or NOP, not {instruction}"
+            )
         lane, after = unit.lanes[LANE], datum()
         changes = [(i, old, new) for i, (old, new) in enumerate(zip(before, lane.registers, strict=True)) if old != new]
         changes += [(DATUM, held, after)] if held != after else []
@@ -116,15 +124,6 @@ def explain_lane(
         )
         steps.append((f"{number}", step))
     return Explanation(_text(steps, operands, dst32), tuple(steps), datum())
-
-
-def _fill(unit: Unit, run: object, chip: Chip, mode: int, tile: int, code: int) -> None:
-    """Store a code to every datum of a tile."""
-    for lane in unit.lanes:
-        lane.registers[0], lane.conditional = code, False
-    for address in range(0, TILE_ROWS, 2):
-        word = encode("SFPSTORE", mod=mode, address=tile * TILE_ROWS + address, chip=chip)
-        run(decode(word, chip=chip))  # type: ignore[operator]
 
 
 def _text(steps: Sequence[tuple[str, LaneStep]], operands: Sequence[int], dst32: bool) -> str:

@@ -183,16 +183,12 @@ FUNCTIONS = (
     Function(name="sign", body=_sign_body),
     Function(name="fill", body=lambda k, mode, value: k.store(value), parameters={"value": 5.0}),
     Function(name="gelu", body=unary(_gelu), setup=_gelu_setup, forms=APPROXIMATE),
-    Function(
-        name="gelu_derivative", body=unary(_gelu_derivative), setup=_gelu_derivative_setup, forms=APPROXIMATE
-    ),
+    Function(name="gelu_derivative", body=unary(_gelu_derivative), setup=_gelu_derivative_setup, forms=APPROXIMATE),
     Function(name="relu", body=partial(_relu_min_body, minimum=0.0), source="tt-metal"),
     Function(name="relu_max", body=unary(_relu_max), parameters={"maximum": 5.0}),
     Function(name="relu_min", body=_relu_min_body, parameters={"minimum": 5.0}),
     Function(name="lrelu", body=_lrelu_body, parameters={"slope": 0.01}),
-    Function(
-        name="hardsigmoid", body=unary(_hardsigmoid), setup=lambda mode: codes(p0=0.1666666716337204, p1=0.5)
-    ),
+    Function(name="hardsigmoid", body=unary(_hardsigmoid), setup=lambda mode: codes(p0=0.1666666716337204, p1=0.5)),
     Function(name="hardtanh", body=unary(_hardtanh), parameters={"low": -1.0, "high": 1.0}),
     Function(name="clamp", body=unary(_clamp), parameters={"low": -1.0, "high": 1.0, "offset": 0.0}),
     Function(name="threshold", body=_threshold_body, parameters={"threshold": 5.0, "value": 10.0}),

@@ -56,6 +56,7 @@ def _reciprocal_wormhole(k: Kernel, x: Float, steps: int) -> Float:
 
 
 def reciprocal_setup(mode: Mode, **_: Any) -> dict[int, int]:
+    """Return the constants of `reciprocal`."""
     if mode.blackhole:
         return codes(p0=2.0)
     return codes(p0=0.3232325017452239990234375, p1=1.4545459747314453125, p2=2.121212482452392578125)
@@ -134,6 +135,7 @@ def exp_fp32(k: Kernel, x: Float) -> Float:
 
 
 def exp_modern(k: Kernel, mode: Mode, x: Float) -> Float:
+    """Return e**x with the accuracy of Dst, unrounded."""
     return exp_fp32(k, x) if mode.dst32 else exp_21f(k, x)
 
 
@@ -268,7 +270,9 @@ def _tanh(k: Kernel, mode: Mode, x: Float) -> Float:
         return k.lut(x)
     if not mode.dst32:
         p2, p1, p0 = k.register(P2), k.register(P1), k.register(P0)
-        y = k.copy(horner(abs(x), 0.0, 0.999004364013671875, 3.0897438526153564453125e-2, -0.4890659749507904, p2, p1, p0))
+        y = k.copy(
+            horner(abs(x), 0.0, 0.999004364013671875, 3.0897438526153564453125e-2, -0.4890659749507904, p2, p1, p0)
+        )
         one = k.copy(1.0)
         k.min_max(y, one)
         return y.with_sign(x).to_bf16()

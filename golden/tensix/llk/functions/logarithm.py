@@ -53,10 +53,12 @@ def log_prepared(k: Kernel, x: Float) -> Float:
 
 
 def log_literal(k: Kernel, x: Float) -> Float:
+    """Return the logarithm without prepared constants."""
     return _cubic(k, x, (A, B, C, D), LN2)
 
 
 def log_setup(mode: Mode) -> dict[int, int]:
+    """Return the constants of `log_prepared`."""
     return codes(p0=LN2, p1=0.1058, p2=-0.7166)
 
 
@@ -181,13 +183,12 @@ def _power(k: Kernel, mode: Mode, base: Float, power: Float) -> Float:
     with k.where(whole == power):
         magnitude.assign(magnitude.with_sign(0))
     result = exp_signed(k, mode, power * log_literal(k, magnitude))
-    with k.where(base < 0):
-        with k.where(whole == power):
-            half = whole * 0.5
-            with k.where(half != half.to_int16().to_float()):
-                result.assign(result.with_sign(1))
-            k.otherwise()
-            result.assign(NAN)
+    with k.where(base < 0), k.where(whole == power):
+        half = whole * 0.5
+        with k.where(half != half.to_int16().to_float()):
+            result.assign(result.with_sign(1))
+        k.otherwise()
+        result.assign(NAN)
     return result
 
 

@@ -80,7 +80,9 @@ def _integers(lines: str) -> Callable[..., None]:
     """Return the body that loads two integers to LReg 0 and 1, runs lines, and stores LReg 0."""
 
     def body(k: Kernel, mode: Mode) -> None:
-        loads = "".join(f"SFPLOAD vd={each}, mod={INT32}, modifier={{m}}, address={each * TILE_ROWS}\n" for each in (0, 1))
+        loads = "".join(
+            f"SFPLOAD vd={each}, mod={INT32}, modifier={{m}}, address={each * TILE_ROWS}\n" for each in (0, 1)
+        )
         k.text(f"{loads}{lines}\nSFPSTORE vd=0, mod={INT32}, modifier={{m}}")
 
     return body

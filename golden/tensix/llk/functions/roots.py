@@ -62,6 +62,7 @@ def _refined_twice(k: Kernel, x: Float, y: Float, inverse: bool) -> None:
 
 
 def roots_setup(mode: Mode) -> dict[int, int]:
+    """Return the constants of `square_root`."""
     if mode.approximate:
         return {P0: 0x5F0B3892} | codes(p1=1.89099014875)
     return {P0: 0x5F1110A0} | codes(p1=2.2825186, p2=2.2533049)
