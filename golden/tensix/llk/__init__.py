@@ -1,7 +1,26 @@
-"""An oracle for tests of kernels: the bits that an operation of the kernel library gives, and the reason of a difference."""
+"""An oracle for tests of kernels: the bits that an operation of the kernel library gives, and the reason of a difference.
+
+`FUNCTIONS` are the Vector unit's operations by name; `apply` runs one on words of Dst.
+"""
 
 from bitpath.golden.tensix.llk.case import Broadcast, Case, Op, Pool, ReduceDim
 from bitpath.golden.tensix.llk.compare import Difference, Report, compare
 from bitpath.golden.tensix.llk.expected import Stages, expected
+from bitpath.golden.tensix.llk.functions.function import Function, Mode
+from bitpath.golden.tensix.llk.functions.table import FUNCTIONS
 
-__all__ = ["Broadcast", "Case", "Difference", "Op", "Pool", "ReduceDim", "Report", "Stages", "compare", "expected"]
+__all__ = [
+    "FUNCTIONS",
+    "Broadcast",
+    "Case",
+    "Difference",
+    "Function",
+    "Mode",
+    "Op",
+    "Pool",
+    "ReduceDim",
+    "Report",
+    "Stages",
+    "compare",
+    "expected",
+]

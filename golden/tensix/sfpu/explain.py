@@ -1,7 +1,6 @@
 """How a lane of the Vector unit executes a program: registers and flags that each instruction changes."""
 
 from collections.abc import Sequence
-from copy import deepcopy
 from dataclasses import dataclass
 
 from bitpath.golden.arrays.arguments import checked, integer
@@ -73,21 +72,22 @@ def explain_lane(
     integer("the number of operands", len(operands), range(1, 4))
     mode = default_mode(fp32_enabled=dst32, src_b_format=Format.BF16)
     raw = 4 if dst32 else mode
-    unit, dst, rwc = reset(numerics), [[0] * DST_COLUMNS for _ in range(DST_ROWS)], 0
+    unit, rwc = reset(numerics), 0
+    dst = [[0] * DST_COLUMNS for _ in range(DST_ROWS)]
 
     def run(instruction: Instruction) -> None:
         address = (instruction.fields.get("address", 0) + rwc) % DST_ROWS
         access = Access(dst=dst, address=address, default_mode=mode)
         execute(unit, instruction, chip=chip, numerics=numerics, access=access)
 
+    probe = reset(numerics)
+    for lane in probe.lanes:
+        lane.conditional = False
+    load = decode(encode("SFPLOAD", mod=raw, chip=chip), chip=chip)
+
     def datum() -> int:
-        probe = deepcopy(unit)
         access = Access(dst=dst, address=0, default_mode=mode)
-        for lane in probe.lanes:
-            lane.conditional = False
-        execute(
-            probe, decode(encode("SFPLOAD", mod=raw, chip=chip), chip=chip), chip=chip, numerics=numerics, access=access
-        )
+        execute(probe, load, chip=chip, numerics=numerics, access=access)
         return probe.lanes[LANE].registers[0]
 
     for tile, code in enumerate(operands):
@@ -96,11 +96,11 @@ def explain_lane(
             lane.conditional = False
         for row in range(0, TILE_ROWS, 2):
             run(decode(encode("SFPSTORE", mod=raw, address=tile * TILE_ROWS + row, chip=chip), chip=chip))
-    unit = reset(numerics)
+    unit, held = reset(numerics), datum()
     steps: list[tuple[str, LaneStep]] = []
     for number, word in enumerate(words):
         instruction = decode(word, chip=chip)
-        before, held = list(unit.lanes[LANE].registers), datum()
+        before = list(unit.lanes[LANE].registers)
         enabled = unit.enabled(LANE)
         if instruction.name == "INCRWC":
             rwc += instruction["dst"]
@@ -123,7 +123,8 @@ def explain_lane(
             result=after,
         )
         steps.append((f"{number}", step))
-    return Explanation(_text(steps, operands, dst32), tuple(steps), datum())
+        held = after
+    return Explanation(_text(steps, operands, dst32), tuple(steps), held)
 
 
 def _text(steps: Sequence[tuple[str, LaneStep]], operands: Sequence[int], dst32: bool) -> str:
