@@ -2,5 +2,6 @@
 
 from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.tensix.sfpu.lanes import Lanes
+from bitpath.golden.tensix.sfpu.run import Batch, run
 
-__all__ = ["Lanes", "execute"]
+__all__ = ["Batch", "Lanes", "execute", "run"]

@@ -5,23 +5,27 @@ from dataclasses import InitVar, dataclass, field
 import numpy as np
 
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.declarations.sfpu import CONSTANTS, LANES, REGISTERS, STACK_DEPTH
-from bitpath.golden.tensix.operands.arguments import numerics_or_default
-from bitpath.golden.tensix.sfpu.lanes_loop import (
+from bitpath.golden.tensix.declarations.sfpu import (
     BITS,
+    CONSTANTS,
     DEPTH,
     FLAGS,
     LANE_CONFIG,
+    LANES,
     MISC,
     PRNG,
+    REGISTERS,
     ROTATED,
-    SEQUENCES,
+    SEQUENCE,
+    STACK_DEPTH,
     STACK_FLAGS,
     STACK_USE_FLAGS,
-    TEMPLATES,
+    TEMPLATE,
     USE_FLAGS,
     WORDS,
 )
+from bitpath.golden.tensix.operands.arguments import numerics_or_default
+
 
 @dataclass(frozen=True)
 class Lanes:
@@ -71,12 +75,12 @@ class Lanes:
     @property
     def templates(self) -> np.ndarray:
         """LoadMacroConfig's InstructionTemplate, uint32 [4, ..., 32]."""
-        return self._words(slice(TEMPLATES, SEQUENCES))
+        return self._words(slice(TEMPLATE, SEQUENCE))
 
     @property
     def sequences(self) -> np.ndarray:
         """LoadMacroConfig's Sequence, uint32 [4, ..., 32]."""
-        return self._words(slice(SEQUENCES, MISC))
+        return self._words(slice(SEQUENCE, MISC))
 
     @property
     def misc(self) -> np.ndarray:
