@@ -6,6 +6,7 @@
 from bitpath.golden.tensix.llk.case import Broadcast, Case, Op, Pool, ReduceDim
 from bitpath.golden.tensix.llk.compare import Difference, Report, compare
 from bitpath.golden.tensix.llk.expected import Stages, expected
+from bitpath.golden.tensix.llk.functions.apply import apply
 from bitpath.golden.tensix.llk.functions.function import Function, Mode
 from bitpath.golden.tensix.llk.functions.table import FUNCTIONS
 
@@ -21,6 +22,7 @@ __all__ = [
     "ReduceDim",
     "Report",
     "Stages",
+    "apply",
     "compare",
     "expected",
 ]

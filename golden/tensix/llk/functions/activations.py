@@ -194,5 +194,5 @@ FUNCTIONS = (
     Function(name="threshold", body=_threshold_body, parameters={"threshold": 5.0, "value": 10.0}),
     Function(name="sine", body=unary(_wave(SINE, odd=True)), forms=APPROXIMATE),
     Function(name="cosine", body=unary(_wave(COSINE, odd=False)), forms=APPROXIMATE),
-    Function(name="dropout", body=_dropout_body, parameters={"probability": 0.5, "scale": 2.0}),
+    Function(name="dropout", body=_dropout_body, parameters={"probability": 0.5, "scale": 2.0}, draws=True),
 )

@@ -62,8 +62,11 @@ class Function:
     operands : tiles that it reads, each 64 rows of Dst after the one before.
     parameters : defaults by name.
     forms : the names among "approximate", "fast" that change it.
-    integers : True if its operands are integers of 32 bits, in a 32-bit Dst.
+    dst32 : width of Dst that its loads and stores want, None if they take both.
+    reads_uint16, writes_uint16 : True if the operands, or the result, are 16-bit integers, in the register's own order.
+    writes_fp16 : True if the result is FP16.
     once : True if the body is not an iteration but works on the whole tile.
+    draws : True if it draws random numbers.
     source : where it is published.
     """
 
@@ -73,8 +76,12 @@ class Function:
     operands: int = 1
     parameters: Mapping[str, Any] = field(default_factory=dict)
     forms: tuple[str, ...] = ()
-    integers: bool = False
+    dst32: bool | None = None
+    reads_uint16: bool = False
+    writes_uint16: bool = False
+    writes_fp16: bool = False
     once: bool = False
+    draws: bool = False
     source: str = "tt-llk 36b092e"
 
     def checked_parameters(self, mode: Mode, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,8 +96,8 @@ class Function:
                 raise ValueError(f"{name} must be False with {self.name}, not True")
         if mode.fast and not mode.approximate:
             raise ValueError(f"fast must be False without approximate, not True with {self.name}")
-        if self.integers and not mode.dst32:
-            raise ValueError(f"dst32 must be True with {self.name}, not False")
+        if self.dst32 not in (None, mode.dst32):
+            raise ValueError(f"dst32 must be {self.dst32} with {self.name}, not {mode.dst32}")
         for name in parameters:
             check_choice(f"a parameter of {self.name}", name, self.parameters)
         return {**self.parameters, **parameters}

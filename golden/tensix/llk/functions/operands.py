@@ -146,11 +146,16 @@ FUNCTIONS = (
         operands=2,
         source="tt-metal 12e6b04",
     ),
-    *(
-        Function(name=name, body=_integers(lines), operands=2, integers=True, source="tt-llk 36b092e")
-        for name, lines in INTEGERS.items()
+    *(Function(name=name, body=_integers(lines), operands=2, dst32=True) for name, lines in INTEGERS.items()),
+    Function(
+        name="mul_uint16",
+        body=_mul_uint16_body,
+        setup=_mul_uint16_setup,
+        operands=2,
+        dst32=False,
+        reads_uint16=True,
+        writes_uint16=True,
     ),
-    Function(name="mul_uint16", body=_mul_uint16_body, setup=_mul_uint16_setup, operands=2, integers=True),
-    Function(name="add_top_row", body=_add_top_row_body, operands=2, once=True),
+    Function(name="add_top_row", body=_add_top_row_body, operands=2, dst32=True, once=True),
     Function(name="where", body=_where_body, operands=3),
 )

@@ -19,17 +19,25 @@ FUNCTIONS: dict[str, Function] = {
 """Functions by name."""
 
 ABSENT = {
-    "topk_local_sort": "sorts across lanes and rows of several tiles in many phases with its own addressing",
-    "topk_merge": "as topk_local_sort",
-    "topk_rebuild": "as topk_local_sort",
-    "reduce": "reduces across rows and faces with its own addressing; Case's op reduce is the Matrix unit's",
+    "topk_local_sort": "sorts across the rows of several tiles",
+    "topk_merge": "merges sorted rows of several tiles",
+    "topk_rebuild": "sorts merged rows of several tiles",
+    "reduce": "reduces across rows and faces",
     "cumsum": "carries sums from row to row and from tile to tile",
     "welfords": "carries mean and variance from tile to tile",
     "ema": "carries an average from row to row",
     "max_pool_indices": "moves pairs of values and indices across rows",
-    "reshuffle_rows": "moves rows by indices that the RISC-V core reads from L1",
-    "quant": "quantises with scales that a second tile holds, in forms for each integer format",
-    "stochastic_round": "draws random numbers whose seed is a configuration register; tensix.sfp_stoch_rnd has the rounding",
-    "addcmul": "published outside tt-llk 36b092e; products and sums of three tiles are mul and add",
+    "reshuffle_rows": "moves rows by indices that a RISC-V core reads from L1",
+    "quant": "has forms for integer formats that a Dst of this model does not tell apart",
+    **dict.fromkeys(
+        (
+            "typecast_uint16_to_fp32",
+            "typecast_uint16_to_uint32",
+            "typecast_int32_to_uint16",
+            "typecast_uint32_to_uint16",
+        ),
+        "loads and stores words of 16 and of 32 bits at the same address, which are different rows by the pages",
+    ),
+    "addcmul": "is published outside the kernel library's tests",
 }
-"""Functions of the kernel library that are not there, each with its reason."""
+"""Functions of the kernel library that are not there: what each does that an iteration over lanes does not."""

@@ -48,11 +48,6 @@ SFPAND vc=12, vd=1
 SFPIADD vc=13, vd=0, mod=4
 SFPIADD vc=1, vd=0, mod=4"""
 NOT_BELOW_ZERO = "SFPSWAP vc=9, vd=0, mod=9"
-NARROW = """SFPLOAD vd=1, mod=6, modifier={m}
-SFPIADD vc=9, vd=1, mod=6
-SFPSHFT imm=0xff0, vd=1, mod=1
-SFPOR vc=1, vd=0"""
-"""OR LReg 0 with ones where its upper half is not zero."""
 
 
 def _text(load: int, lines: str, register: int, store: int) -> Callable[..., None]:
@@ -71,27 +66,22 @@ TYPECASTS = {
     "typecast_fp32_to_int32": (BY_FORMAT, FLOAT_TO_SIGNED, 1, INT32),
     "typecast_fp32_to_uint32": (BY_FORMAT, FLOAT_TO_UNSIGNED, 1, INT32),
     "typecast_uint16_to_fp16b": (LOW, "SFPCAST vc=0, vd=0\nSFP_STOCH_RND vc=0, vd=0, mod=1", 0, BY_FORMAT),
-    "typecast_uint16_to_fp32": (LOW, "SFPCAST vc=0, vd=0", 0, FP32),
-    "typecast_uint16_to_uint32": (LOW, "", 0, INT32),
     "typecast_int32_to_fp16b": (INT32, f"{SIGNED_TO_FLOAT}\nSFP_STOCH_RND vc=0, vd=0, mod=1", 0, BY_FORMAT),
     "typecast_int32_to_fp32": (INT32, SIGNED_TO_FLOAT, 0, BY_FORMAT),
-    "typecast_int32_to_uint16": (
-        INT32,
-        f"SFPCAST vc=0, vd=0\n{NOT_BELOW_ZERO}\nSFP_STOCH_RND vc=0, vd=0, mod=6",
-        0,
-        LOW,
-    ),
     "typecast_uint32_to_fp16b": (INT32, f"{UNSIGNED_TO_FLOAT}\nSFP_STOCH_RND vc=2, vd=2, mod=1", 2, BY_FORMAT),
     "typecast_uint32_to_fp32": (INT32, UNSIGNED_TO_FLOAT, 2, FP32),
-    "typecast_uint32_to_uint16": (INT32, NARROW, 0, LOW),
 }
 """Load mode, lines, register with the result, and store mode by name."""
 
 FUNCTIONS = tuple(
     Function(
         name=name,
-        body=_text(*each),
-        setup=(lambda mode: {P0: 1, P1: 0x7FFF}) if name == "typecast_fp32_to_fp16b" else lambda mode: {},
+        body=_text(load, lines, register, store),
+        setup=(lambda mode: {P0: 1, P1: 0x7FFF}) if lines is ROUND_EVEN else lambda mode: {},
+        dst32=INT32 in (load, store),
+        reads_uint16=load == LOW,
+        writes_uint16=store == LOW,
+        writes_fp16=store == FP16,
     )
-    for name, each in TYPECASTS.items()
+    for name, (load, lines, register, store) in TYPECASTS.items()
 )
