@@ -8,9 +8,10 @@ from bitpath.golden.tensix.llk.compare import Difference, Report, compare
 from bitpath.golden.tensix.llk.expected import Stages, expected
 from bitpath.golden.tensix.llk.functions.apply import apply
 from bitpath.golden.tensix.llk.functions.function import Function, Mode
-from bitpath.golden.tensix.llk.functions.table import FUNCTIONS
+from bitpath.golden.tensix.llk.functions.table import ABSENT, FUNCTIONS
 
 __all__ = [
+    "ABSENT",
     "FUNCTIONS",
     "Broadcast",
     "Case",

@@ -7,7 +7,7 @@ import numpy as np
 from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape, checked, integer
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST16_BF16, DST16_FP16, Chip, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
-from bitpath.golden.tensix.llk.functions.function import TILE_ROWS, Mode
+from bitpath.golden.tensix.llk.functions.function import TILE_ROWS, Function, Mode
 from bitpath.golden.tensix.llk.functions.table import ABSENT, FUNCTIONS
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
 from bitpath.golden.tensix.sfpu.lanes import Lanes
@@ -19,7 +19,7 @@ TILE_DATUMS = TILE_ROWS * COLUMNS
 
 @checked
 def apply(
-    function: str,
+    function: str | Function,
     *operands: np.ndarray,
     chip: Chip | str = Chip.WORMHOLE,
     approximate: bool = False,
@@ -34,7 +34,7 @@ def apply(
 
     Parameters
     ----------
-    function : a name of `FUNCTIONS`.
+    function : a name of `FUNCTIONS`, or a function of your own.
     operands : logical Dst words of each operand, uint32 of one shape: FP32 codes, or integers, with `dst32`, else BF16 or FP16
         codes, or integers of 16 bits. Tiles are 64 rows of 16, in order; a rest is filled up with zeros.
     chip, approximate, fast, dst32 : as of `Mode`.
@@ -52,10 +52,10 @@ def apply(
     TypeError, ValueError : an unknown function or parameter, a form that the function has not, another number of operands,
         another dtype, shapes that differ, words too wide.
     """
-    found = _function(function)
+    found = function if isinstance(function, Function) else _named(function)
     mode = Mode(chip=chip, approximate=approximate, fast=fast, dst32=dst32)
     if len(operands) != found.operands:
-        raise ValueError(f"operands of {function} must be {found.operands} arrays, not {len(operands)}")
+        raise ValueError(f"operands of {found.name} must be {found.operands} arrays, not {len(operands)}")
     for number, each in enumerate(operands):
         check_array(f"operands[{number}]", each, np.uint32)
         check_shape(f"operands[{number}]", each, *operands[0].shape)
@@ -78,7 +78,7 @@ def apply(
     return from_physical(to_physical(result, DST16_BF16), DST16_FP16) if found.writes_fp16 else result
 
 
-def _function(name: str) -> Any:
+def _named(name: str) -> Function:
     if name in ABSENT:
         raise ValueError(f"function must be one of tensix.llk.FUNCTIONS, not {name}, which {ABSENT[name]}")
     return FUNCTIONS[check_choice("function", name, FUNCTIONS)]

@@ -99,6 +99,8 @@ class Function:
         if self.dst32 not in (None, mode.dst32):
             raise ValueError(f"dst32 must be {self.dst32} with {self.name}, not {mode.dst32}")
         for name in parameters:
+            if not self.parameters:
+                raise ValueError(f"parameters must be left out with {self.name}, not {name}")
             check_choice(f"a parameter of {self.name}", name, self.parameters)
         return {**self.parameters, **parameters}
 
