@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_shape, checked
-from bitpath.golden.arrays.parallel import owned
 from bitpath.golden.tensix.core.counters import Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
 from bitpath.golden.tensix.declarations.encodings import MODIFIERS
 from bitpath.golden.tensix.declarations.formats import (
@@ -167,16 +166,17 @@ def run(
 def _physical(words: np.ndarray, layout: WordLayout) -> np.ndarray:
     """Return logical words [units, rows, 16] as Dst's bits, uint16; of 32-bit words the lower halves follow in blocks of 8 rows."""
     bits = to_physical(words, layout)
-    if layout is DST32:
-        blocks = bits.reshape(len(words), -1, 1, BLOCK_ROWS, COLUMNS)
-        bits = np.concatenate([blocks >> 16, blocks & 0xFFFF], axis=2).reshape(len(words), -1, COLUMNS)
-    return bits.astype(np.uint16)
+    if layout is not DST32:
+        return bits.astype(np.uint16)
+    blocks = bits.reshape(len(words), -1, 1, BLOCK_ROWS, COLUMNS)
+    halves = np.concatenate([blocks >> 16, blocks & 0xFFFF], axis=2)
+    return halves.reshape(len(words), -1, COLUMNS).astype(np.uint16)
 
 
 def _logical(bits: np.ndarray, layout: WordLayout) -> np.ndarray:
     """Return the words of `_physical`'s bits."""
     words = bits.astype(np.uint32)
-    if layout is DST32:
-        blocks = words.reshape(len(bits), -1, 2, BLOCK_ROWS, COLUMNS)
-        words = (blocks[:, :, 0] << 16 | blocks[:, :, 1]).reshape(len(bits), -1, COLUMNS)
-    return from_physical(owned(words), layout)
+    if layout is not DST32:
+        return from_physical(words, layout)
+    upper, lower = np.moveaxis(words.reshape(len(bits), -1, 2, BLOCK_ROWS, COLUMNS), 2, 0)
+    return from_physical(upper << 16 | lower, layout).reshape(len(bits), -1, COLUMNS)
