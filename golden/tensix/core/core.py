@@ -53,13 +53,7 @@ from bitpath.golden.tensix.core.state import (
     Wait,
 )
 from bitpath.golden.tensix.core.unpacker import action, setdvalid, unpacr, unpacr_nop
-from bitpath.golden.tensix.core.vector import (
-    VECTOR_INSTRUCTIONS,
-    execute_sfpload,
-    execute_sfpstore,
-    execute_vector,
-    seed_lanes,
-)
+from bitpath.golden.tensix.core.vector import VECTOR_INSTRUCTIONS, execute_vector, pass_cycle, pass_cycles, seed_lanes
 from bitpath.golden.tensix.declarations.encodings import FIELDS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
@@ -303,8 +297,6 @@ UNITS: dict[str, Execute] = {
     **dict.fromkeys(ADC_INSTRUCTIONS, execute_adc),
     **dict.fromkeys(("RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), rmwcib),
     **dict.fromkeys(VECTOR_INSTRUCTIONS, execute_vector),
-    "SFPLOAD": execute_sfpload,
-    "SFPSTORE": execute_sfpstore,
     "SETDMAREG": setdmareg,
     "WRCFG": wrcfg,
     "SETC16": setc16,
@@ -493,6 +485,7 @@ class Core:
                     progress = True
                     if order is Order.ROUND_ROBIN:
                         break
+        pass_cycles(self.state)
         waiting = tuple(map(self._waiting, range(THREADS)))
         if not may_wait and any(waiting):
             raise DeadlockError(
@@ -515,6 +508,7 @@ class Core:
             self._execute(thread, instruction)
             executed.append((thread, word))
             forget_met_waits(self.state)
+        pass_cycle(self.state, thread, instruction)
         return True
 
     def _execute(self, thread: int, instruction: Instruction) -> None:

@@ -29,6 +29,7 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
+from bitpath.golden.tensix.sfpu.clock import Clock
 from bitpath.golden.tensix.sfpu.lanes import Lanes
 
 # Errors of programs of Tensix instructions.
@@ -323,7 +324,7 @@ class State:
     ----------
     l1 : uint8, the tile's memory.
     gprs : ``gprs[thread][register]``.
-    sfpu : the lanes of the Vector unit.
+    sfpu, clock : lanes of the Vector unit, and the instructions that SFPLOADMACRO has scheduled.
     waits : the wait that each thread's gate has latched, or None.
     """
 
@@ -340,11 +341,13 @@ class State:
     semaphores: list[Semaphore] = field(default_factory=lambda: [Semaphore() for _ in range(SEMAPHORES)])
     packers: list[Packer] = field(init=False)
     sfpu: Lanes = field(init=False)
+    clock: Clock = field(init=False)
     waits: list[Wait | None] = field(default_factory=lambda: [None] * THREADS)
 
     def __post_init__(self) -> None:
         self.packers = [Packer() for _ in range(PACKERS[self.chip])]
         self.sfpu = Lanes(numerics=self.numerics)
+        self.clock = Clock(self.chip)
 
     def source(self, unpacker: int) -> SourceBanks:
         """Return the source that an unpacker fills: SrcA for 0, SrcB for 1."""

@@ -21,12 +21,14 @@ from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.sfpu.conversion import WIDE_LOADS, WIDE_MODES, StoreMode
 from bitpath.golden.tensix.sfpu.execute import store_template
 from bitpath.golden.tensix.sfpu.lanes import Lanes
+from bitpath.golden.tensix.sfpu.macro import loaded_register
 
 ROWS = LANES // COLUMNS
 """Rows that an instruction accesses."""
 BY_CONFIGURATION = 0
 """Mode that SFPU_Fp32_enabled and SrcB's format decide."""
-WIDE = {"SFPLOAD": WIDE_LOADS, "SFPSTORE": WIDE_MODES}
+WIDE = {"SFPLOAD": WIDE_LOADS, "SFPLOADMACRO": WIDE_LOADS, "SFPSTORE": WIDE_MODES}
+"""Modes of 32-bit words."""
 
 
 class Place(NamedTuple):
@@ -66,11 +68,17 @@ def address_of(immediate: int, mode: int, *, dst: int, stack: int = 0) -> int:
     return (immediate + offset) % DST16_ROWS
 
 
+def immediate_of(instruction: Instruction) -> int:
+    """Return the address field; that of SFPLOADMACRO has no lowest bit, which is the register's highest."""
+    address = instruction["address"]
+    return address << 1 | instruction["vd_high"] if instruction.name == "SFPLOADMACRO" else address
+
+
 def load(lanes: Lanes, instruction: Instruction, mode: int, place: Place, numerics: TensixNumerics) -> None:
-    """Execute SFPLOAD in a mode of `mode_of`; a VD of 8 or more loads nothing."""
+    """Execute SFPLOAD, or the load of SFPLOADMACRO, in a mode of `mode_of`; a VD of 8 or more loads nothing."""
     from bitpath.golden.tensix.sfpu import access_loop
 
-    vd = instruction["vd"]
+    vd = loaded_register(instruction) if instruction.name == "SFPLOADMACRO" else instruction["vd"]
     if vd in GENERAL:
         access_loop.load(
             *(lanes.words, lanes.bits, place.bits, place.defined, place.rows),
@@ -80,12 +88,19 @@ def load(lanes: Lanes, instruction: Instruction, mode: int, place: Place, numeri
 
 
 def store(
-    lanes: Lanes, instruction: Instruction, mode: int, place: Place, chip: Chip, numerics: TensixNumerics
+    lanes: Lanes,
+    instruction: Instruction,
+    mode: int,
+    place: Place,
+    chip: Chip,
+    numerics: TensixNumerics,
+    *,
+    scheduled: bool = False,
 ) -> None:
     """Execute SFPSTORE in a mode of `mode_of`; lanes may take its word as a template, as `execute` says."""
     from bitpath.golden.tensix.sfpu import access_loop
 
-    backdoor = store_template(lanes, instruction, chip)
+    backdoor = store_template(lanes, instruction, chip, scheduled)
     access_loop.store(
         *(lanes.words, lanes.bits, place.bits, place.defined, place.rows),
         *(bool(place.address & 2), int(mode), mode in WIDE_MODES, mode == StoreMode.INT32_ALL),

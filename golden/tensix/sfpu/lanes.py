@@ -57,6 +57,12 @@ class Lanes:
         self.words[15] = 2 * np.arange(LANES)
         self.bits[[FLAGS, USE_FLAGS]] = numerics_or_default(numerics).sfpu_reset_conditional
 
+    def copy(self) -> "Lanes":
+        """Return lanes of the same state."""
+        copied = Lanes(self.batch)
+        copied.words[:], copied.bits[:] = self.words, self.bits
+        return copied
+
     @property
     def lreg(self) -> np.ndarray:
         """LRegs, uint32 [17, ..., 32]; LReg 16 belongs to SFPLOADMACRO's instructions."""

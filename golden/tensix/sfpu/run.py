@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_shape, checked
-from bitpath.golden.arrays.parallel import owned
 from bitpath.golden.tensix.core.counters import Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
 from bitpath.golden.tensix.declarations.encodings import MODIFIERS
 from bitpath.golden.tensix.declarations.formats import (
@@ -33,9 +32,13 @@ from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNume
 from bitpath.golden.tensix.isa import Instruction, ReplayExpander, decode
 from bitpath.golden.tensix.operands.arguments import check_width, format_member
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
-from bitpath.golden.tensix.sfpu.access import ROWS, WIDE, Place, address_of, load, mode_of, store
-from bitpath.golden.tensix.sfpu.execute import execute
+from bitpath.golden.tensix.sfpu.access import ROWS, WIDE, Place, address_of, immediate_of, load, mode_of, store
+from bitpath.golden.tensix.sfpu.clock import Clock
+from bitpath.golden.tensix.sfpu.execute import OPERATIONS, execute
 from bitpath.golden.tensix.sfpu.lanes import Lanes
+
+INSTRUCTIONS = (*OPERATIONS, *WIDE)
+"""Every instruction of the Vector unit."""
 
 
 @dataclass(kw_only=True)
@@ -59,6 +62,10 @@ class Batch:
     rwc: Rwc = field(default_factory=Rwc)
     modifiers: Sequence[Modifier] = (Modifier(),) * MODIFIERS
     _expander: ReplayExpander = field(default_factory=ReplayExpander, repr=False)
+    _clock: Clock = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._clock = Clock(self.chip)
 
     def execute(self, word: int) -> None:
         """Execute a word.
@@ -70,22 +77,42 @@ class Batch:
         """
         for each in self._expander.feed(word):
             instruction = decode(each, chip=self.chip)
-            match instruction.name:
-                case "SFPLOAD" | "SFPSTORE":
-                    self._access(instruction)
-                case "INCRWC":
-                    self.rwc = incrwc(self.rwc, **instruction.fields)
-                case "SETRWC":
-                    counters = {name: value for name, value in instruction.fields.items() if name != "flip"}
-                    self.rwc = setrwc(self.rwc, **counters)
-                case "NOP":
-                    pass
-                case _:
-                    execute(self.lanes, instruction, self.chip, self.numerics)
+            vector = instruction.name in INSTRUCTIONS
+            if not vector:
+                self._count(instruction)
+            if self._clock.active or instruction.name == "SFPLOADMACRO":
+                self._clock.issue(instruction if vector else None, self.lanes, self._perform)
+            elif vector:
+                self._perform(self.lanes, instruction)
 
-    def _access(self, instruction: Instruction) -> None:
+    def finish(self) -> None:
+        """Execute the instructions that SFPLOADMACRO has scheduled for cycles behind the last word."""
+        self._clock.finish(self.lanes, self._perform)
+
+    def _count(self, instruction: Instruction) -> None:
+        match instruction.name:
+            case "INCRWC":
+                self.rwc = incrwc(self.rwc, **instruction.fields)
+            case "SETRWC":
+                counters = {name: value for name, value in instruction.fields.items() if name != "flip"}
+                self.rwc = setrwc(self.rwc, **counters)
+            case "NOP":
+                pass
+            case name:
+                raise ValueError(f"an instruction must be the Vector unit's, INCRWC, SETRWC or NOP, not {name}")
+
+    def _perform(
+        self, lanes: Lanes, instruction: Instruction, scheduled: bool = False, address: int | None = None
+    ) -> int | None:
+        if instruction.name in WIDE:
+            return self._access(lanes, instruction, address if scheduled else None)
+        execute(lanes, instruction, self.chip, self.numerics, scheduled=scheduled)
+        return None
+
+    def _access(self, lanes: Lanes, instruction: Instruction, scheduled: int | None) -> int:
+        """Execute a load or store, a scheduled store at its address; return the address."""
         mode = mode_of(instruction["mod"], fp32=self.fp32, src_b_format=self.src_b_format)
-        address = address_of(instruction["address"], mode, dst=self.rwc.dst)
+        address = address_of(immediate_of(instruction), mode, dst=self.rwc.dst) if scheduled is None else scheduled
         first, wide = address & ~3, mode in WIDE[instruction.name]
         rows = np.arange(first, first + ROWS)
         if wide:
@@ -96,13 +123,17 @@ class Batch:
                 f"Dst rows must be in the tiles' {held} rows of 16 bits in {instruction}, not from {first} on"
             )
         place = Place(self.bits, np.ones(held, bool), rows, address)
-        if instruction.name == "SFPLOAD":
-            load(self.lanes, instruction, mode, place, self.numerics)
+        if instruction.name == "SFPSTORE":
+            own = scheduled is not None
+            store(lanes, instruction, mode, place, self.chip, self.numerics, scheduled=own)
+            if own:
+                return address
         else:
-            store(self.lanes, instruction, mode, place, self.chip, self.numerics)
+            load(lanes, instruction, mode, place, self.numerics)
         index = modifier_number(self.rwc, instruction["modifier"], chip=self.chip)
         if self.modifiers[index] != Modifier():
             self.rwc = apply_modifier(self.rwc, self.modifiers[index], chip=self.chip, fidelity=False)
+        return address
 
 
 @checked
@@ -161,22 +192,24 @@ def run(
             units.execute(word)
         except ValueError as error:
             raise type(error)(f"words[{number}]: {error}") from None
+    units.finish()
     return _logical(units.bits, layout).reshape(tiles.shape)
 
 
 def _physical(words: np.ndarray, layout: WordLayout) -> np.ndarray:
     """Return logical words [units, rows, 16] as Dst's bits, uint16; of 32-bit words the lower halves follow in blocks of 8 rows."""
     bits = to_physical(words, layout)
-    if layout is DST32:
-        blocks = bits.reshape(len(words), -1, 1, BLOCK_ROWS, COLUMNS)
-        bits = np.concatenate([blocks >> 16, blocks & 0xFFFF], axis=2).reshape(len(words), -1, COLUMNS)
-    return bits.astype(np.uint16)
+    if layout is not DST32:
+        return bits.astype(np.uint16)
+    blocks = bits.reshape(len(words), -1, 1, BLOCK_ROWS, COLUMNS)
+    halves = np.concatenate([blocks >> 16, blocks & 0xFFFF], axis=2)
+    return halves.reshape(len(words), -1, COLUMNS).astype(np.uint16)
 
 
 def _logical(bits: np.ndarray, layout: WordLayout) -> np.ndarray:
     """Return the words of `_physical`'s bits."""
     words = bits.astype(np.uint32)
-    if layout is DST32:
-        blocks = words.reshape(len(bits), -1, 2, BLOCK_ROWS, COLUMNS)
-        words = (blocks[:, :, 0] << 16 | blocks[:, :, 1]).reshape(len(bits), -1, COLUMNS)
-    return from_physical(owned(words), layout)
+    if layout is not DST32:
+        return from_physical(words, layout)
+    upper, lower = np.moveaxis(words.reshape(len(bits), -1, 2, BLOCK_ROWS, COLUMNS), 2, 0)
+    return from_physical(upper << 16 | lower, layout).reshape(len(bits), -1, COLUMNS)
