@@ -376,21 +376,19 @@ def _dst_of_blocks(
     reload, depth = blocks.reload, src_b.shape[2]
     if reload is None or blocks.depth == depth:
         return _dst_words(src_b, right.src_a, columns, *options, progress)
-    conversion = {"dst32": right.dst32, "numerics": right.numerics}
-    starts = range(0, depth, blocks.depth)
-    dst = l1 = None
-    for start in starts:
-        part = slice(start, start + blocks.depth)
+    words = *src_b.shape[:2], columns
+    dst = np.empty(words, np.uint32)
+    l1: np.ndarray | None = None
+    for start in range(0, depth, blocks.depth):
+        part, before = slice(start, start + blocks.depth), None
         if l1 is not None and (part.stop == depth or not reload.accumulates):
-            dst = reloaded(reload, l1, dst.size, **conversion).reshape(dst.shape)
-            before = None
-        else:
-            before, dst = l1, None
-        dst = _dst_words(src_b[:, :, part], right.src_a[:, part], columns, *options, None, dst)
+            before = reloaded(reload, l1, words, dst32=right.dst32, numerics=right.numerics)
+        dst = _dst_words(src_b[:, :, part], right.src_a[:, part], columns, *options, None, before)
         if part.stop < depth:
-            l1 = stored(reload, dst, before, **conversion)
+            old = l1 if reload.accumulates else None
+            l1 = stored(reload, dst, old, dst32=right.dst32, numerics=right.numerics)
         if progress is not None:
-            progress(start // blocks.depth + 1, len(starts))
+            progress(part.stop, depth)
     return dst
 
 

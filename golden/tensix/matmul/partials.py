@@ -15,6 +15,7 @@ Ref: tt-metal 01647ce, bmm_large_block_zm_fused_bias_activation.cpp; for UnpackT
 
 from dataclasses import dataclass
 from enum import Enum
+from math import prod
 
 import numpy as np
 
@@ -116,19 +117,32 @@ def stored(
     )
 
 
-def reloaded(reload: Reload, l1: np.ndarray, count: int, *, dst32: bool, numerics: TensixNumerics) -> np.ndarray:
-    """Return the Dst words, uint32 [count], that the bytes in L1 become.
+def reloaded(
+    reload: Reload, l1: np.ndarray, shape: tuple[int, ...], *, dst32: bool, numerics: TensixNumerics
+) -> np.ndarray:
+    """Return the Dst words, uint32 of a shape, that the bytes in L1 become.
 
     A 16-bit Dst takes SrcA by MOVA2D, one of 32 bits by ELWADD with zeros. Ref: tt-llk 36b092e,
     llk_math_eltwise_unary_datacopy.h.
     """
+    count = prod(shape)
     words = unpack(l1, reload.stored, reload.register, count=count, numerics=numerics)
     if reload.to_dst:
-        return words
+        return words.reshape(shape)
     blocks = np.pad(words, (0, -count % (BLOCK_ROWS * COLUMNS))).reshape(-1, BLOCK_ROWS, COLUMNS)
-    zeros = np.zeros_like(blocks)
-    if not dst32:
-        return mova2d(zeros, blocks, srca_format=reload.register, numerics=numerics).reshape(-1)[:count]
-    formats = dict.fromkeys(("srca_format", "srcb_format"), reload.register)
-    options = {"style": reload.style, "dst32": True, "accumulate": False, "numerics": numerics, **formats}
-    return elwadd(zeros, zeros, blocks, **options).reshape(-1)[:count]
+    zeros, register = np.zeros_like(blocks), reload.register
+    if dst32:
+        dst = elwadd(
+            zeros,
+            zeros,
+            blocks,
+            style=reload.style,
+            dst32=True,
+            accumulate=False,
+            srca_format=register,
+            srcb_format=register,
+            numerics=numerics,
+        )
+    else:
+        dst = mova2d(zeros, blocks, srca_format=register, numerics=numerics)
+    return dst.reshape(-1)[:count].reshape(shape)

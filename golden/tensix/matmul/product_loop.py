@@ -279,10 +279,7 @@ def _multiply_general(result, src_b, src_a, first, general, readings, fields):
         for column in range(left, min(left + COLUMNS, src_a.shape[2]), FACE):
             for start in range(0, count, step):
                 rows = chosen[start : min(start + step, count)]
-                for i in range(rows.shape[0]):
-                    words = result[batch, rows[i], column : column + FACE]
-                    for j in range(words.shape[0]):
-                        dst[i * FACE + j] = words[j]
+                _take(result[batch], rows, column, dst)
                 for k in range(0, src_a.shape[1], TILE):
                     for phase in range(readings.shape[0]):
                         reading = reading_of(readings[phase])
@@ -298,6 +295,15 @@ def _multiply_general(result, src_b, src_a, first, general, readings, fields):
                     out = result[batch, rows[i], column : column + FACE]
                     for j in range(out.shape[0]):
                         out[j] = dst[i * FACE + j]
+
+
+@piece
+def _take(result, rows, column, dst):
+    """Copy some rows of a face of Dst words."""
+    for i in range(rows.shape[0]):
+        words = result[rows[i], column : column + FACE]
+        for j in range(words.shape[0]):
+            dst[i * FACE + j] = words[j]
 
 
 @piece
