@@ -196,7 +196,7 @@ def turns(product: Product) -> Iterator[Turn]:
             )
 
 
-def core_program(product: Product, left: np.ndarray, right: np.ndarray) -> CoreProgram:
+def tile_program(product: Product, left: np.ndarray, right: np.ndarray) -> CoreProgram:
     """Return the program that multiplies tiles in L1.
 
     Parameters
@@ -614,5 +614,5 @@ def product_program(
     )
     if product.addresses[-1] > cores.L1_BYTES:
         raise ValueError(f"a and b must fit in L1, {cores.L1_BYTES} bytes, not reach {product.addresses[-1]}")
-    program = core_program(product, tiled.left.reshape(-1), tiled.right.swapaxes(0, 1).reshape(-1))
+    program = tile_program(product, tiled.left.reshape(-1), tiled.right.swapaxes(0, 1).reshape(-1))
     return ProductProgram(**vars(program), product=product, shape=tiled.shape)
