@@ -1,7 +1,20 @@
 """An oracle for tests of kernels: the bits that an operation of the kernel library gives, and the reason of a difference."""
 
-from bitpath.golden.tensix.llk.case import Broadcast, Case, Op, Pool, ReduceDim
+from bitpath.golden.tensix.llk.case import Broadcast, Case, DestReuse, Op, Pool, ReduceDim, StochasticRounding
 from bitpath.golden.tensix.llk.compare import Difference, Report, compare
 from bitpath.golden.tensix.llk.expected import Stages, expected
 
-__all__ = ["Broadcast", "Case", "Difference", "Op", "Pool", "ReduceDim", "Report", "Stages", "compare", "expected"]
+__all__ = [
+    "Broadcast",
+    "Case",
+    "DestReuse",
+    "Difference",
+    "Op",
+    "Pool",
+    "ReduceDim",
+    "Report",
+    "Stages",
+    "StochasticRounding",
+    "compare",
+    "expected",
+]

@@ -18,6 +18,7 @@ bmm_large_block_zm_fused_bias_activation.cpp, for blocks of K.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
@@ -373,9 +374,7 @@ def _reload_lines(product: Product, changes: _Changes) -> list[Line]:
 
 def _reload(product: Product) -> Reload:
     """Return the way of the partial sums through L1, which a product of several turns a tile has."""
-    reload = product.partials.reload
-    assert reload is not None
-    return reload
+    return cast(Reload, product.partials.reload)
 
 
 def _zeros(chip: Chip) -> list[Line]:
