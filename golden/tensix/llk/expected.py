@@ -6,7 +6,7 @@ Everything is composed of golden operations: `unpack_tile`, `mvmul`, `elwmul`, `
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -65,7 +65,7 @@ POOLED_FACES = {ReduceDim.COL: (0, 1, 0, 1), ReduceDim.ROW: (0, 0, 2, 2), Reduce
 def computed(case: Case, device: Device, src_a: np.ndarray | None, src_b: np.ndarray | None) -> tuple[np.ndarray, ...]:
     """Return Dst, uint32 [n, rows of a tile, 16], after each step: a phase of a tile of K, a phase, or the whole operation."""
     if src_a is None:
-        return (_broadcast_alone(case, device, cast(np.ndarray, src_b)),)
+        return (_broadcast_alone(case, device, src_b),)
     if case.to_dst:
         return (src_a,)
     if case.op not in BINARY or src_b is None:
@@ -268,7 +268,7 @@ def unpacked(case: Case, device: Device, l1: np.ndarray, *, right: bool) -> np.n
     Only the tiles of SrcA are transposed.
     """
     given, dimensions, tile = case.formats, (case.dimensions_a, case.dimensions_b)[right], case.tiles[right]
-    fmt, for_src_a = cast(Format, given.in_b if right else given.in_a), right is (case.op is Op.MATMUL)
+    fmt, for_src_a = given.in_b if right else given.in_a, right is (case.op is Op.MATMUL)
     register = case.sources[0 if for_src_a else 1]
     if device.rounds_stimuli and (fmt, register) == (Format.FP32, Format.BF16):
         codes = encode_array(BF16, decode_array(FP32, np.ascontiguousarray(l1).view("<u4")))

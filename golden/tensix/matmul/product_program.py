@@ -18,7 +18,6 @@ bmm_large_block_zm_fused_bias_activation.cpp, for blocks of K.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 
@@ -51,7 +50,7 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.isa import encode
 from bitpath.golden.tensix.matmul.host import TILE_ROWS, dst_values
 from bitpath.golden.tensix.matmul.matmul import from_tiles, matmul_program
-from bitpath.golden.tensix.matmul.partials import Partials, Reload, block_depth, check_partials
+from bitpath.golden.tensix.matmul.partials import Partials, block_depth, check_partials
 
 DATUMS = TILE * TILE
 FACES = DATUMS // FACE**2
@@ -340,7 +339,7 @@ UNPACKERS_REST: Line = ("STALLWAIT", {"block": cores.CONFIG, "conditions": UNPAC
 
 def _reload_lines(product: Product, changes: _Changes) -> list[Line]:
     """Unpack the partial sum to SrcA, beside zeros in SrcB, or to Dst, as soon as it is stored."""
-    reload, chip = _reload(product), product.chip
+    reload, chip = product.partials.reload, product.chip
     _, _, _, at_partial, _ = product.addresses
     before: Fields = {
         "l1_format": [product.stored] * 2,
@@ -370,11 +369,6 @@ def _reload_lines(product: Product, changes: _Changes) -> list[Line]:
     else:
         lines += [("UNPACR", unpacr), *_zeros(chip)]
     return lines + changes.lines(before, UNPACKERS_REST)
-
-
-def _reload(product: Product) -> Reload:
-    """Return the way of the partial sums through L1, which a product of several turns a tile has."""
-    return cast(Reload, product.partials.reload)
 
 
 def _zeros(chip: Chip) -> list[Line]:
@@ -440,7 +434,7 @@ def _rounds(product: Product, turn: Turn) -> list[Line]:
 
 def _partial_lines(product: Product, changes: _Changes) -> list[Line]:
     """Copy the partial sum from SrcA to Dst, to 32-bit words by adding zeros; or wait until it is there."""
-    reload = _reload(product)
+    reload = product.partials.reload
     if reload.to_dst:
         return [*_wait(LOADED), ("SETRWC", {"which": 0b1111})]
     rests = ("STALLWAIT", {"block": cores.CONFIG, "conditions": _matrix_idle(product.chip)})
