@@ -3,7 +3,7 @@
 `FUNCTIONS` are the Vector unit's operations by name; `apply` runs one on words of Dst.
 """
 
-from bitpath.golden.tensix.llk.case import Broadcast, Case, Op, Pool, ReduceDim
+from bitpath.golden.tensix.llk.case import Broadcast, Case, DestReuse, Op, Pool, ReduceDim, StochasticRounding
 from bitpath.golden.tensix.llk.compare import Difference, Report, compare
 from bitpath.golden.tensix.llk.expected import Stages, expected
 from bitpath.golden.tensix.llk.functions.apply import apply
@@ -15,6 +15,7 @@ __all__ = [
     "FUNCTIONS",
     "Broadcast",
     "Case",
+    "DestReuse",
     "Difference",
     "Function",
     "Mode",
@@ -23,6 +24,7 @@ __all__ = [
     "ReduceDim",
     "Report",
     "Stages",
+    "StochasticRounding",
     "apply",
     "compare",
     "expected",
