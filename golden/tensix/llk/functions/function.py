@@ -12,7 +12,7 @@ from struct import pack, unpack
 from typing import Any
 
 from bitpath.golden.arrays.arguments import check_choice, check_flag, member
-from bitpath.golden.tensix.declarations.formats import Chip
+from bitpath.golden.tensix.declarations.formats import Chip, Format
 from bitpath.golden.tensix.isa.words import word_of
 from bitpath.golden.tensix.sfpu.kernel import PROGRAMMABLE, Float, Kernel, fp32_code
 
@@ -63,6 +63,7 @@ class Function:
     parameters : defaults by name.
     forms : the names among "approximate", "fast" that change it.
     dst32 : width of Dst that its loads and stores want, None if they take both.
+    result : format of Dst's words afterwards, None if it is that of before.
     reads_uint16, writes_uint16 : True if the operands, or the result, are 16-bit integers, in the register's own order.
     writes_fp16 : True if the result is FP16.
     once : True if the body is not an iteration but works on the whole tile.
@@ -77,6 +78,7 @@ class Function:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     forms: tuple[str, ...] = ()
     dst32: bool | None = None
+    result: Format | None = None
     reads_uint16: bool = False
     writes_uint16: bool = False
     writes_fp16: bool = False

@@ -5,6 +5,7 @@ Ref: tt-llk 36b092e, ckernel_sfpu_typecast.h and _cast_fp32_to_fp16a.h, the form
 
 from collections.abc import Callable
 
+from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.llk.functions.function import P0, P1, Function, Mode
 from bitpath.golden.tensix.sfpu.kernel import Kernel
 
@@ -79,6 +80,7 @@ FUNCTIONS = tuple(
         body=_text(load, lines, register, store),
         setup=(lambda mode: {P0: 1, P1: 0x7FFF}) if lines is ROUND_EVEN else lambda mode: {},
         dst32=INT32 in (load, store),
+        result=Format.INT32 if store == INT32 else Format.FP32 if load == INT32 else None,
         reads_uint16=load == LOW,
         writes_uint16=store == LOW,
         writes_fp16=store == FP16,
