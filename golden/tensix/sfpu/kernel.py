@@ -261,6 +261,13 @@ class Kernel:
     chip : "wormhole" or "blackhole".
     reserved : registers that no value is given, as those that hold a table.
 
+    Attributes
+    ----------
+    steps : instructions so far.
+    depth : `where` blocks that are open.
+    count : number of the next value.
+    pinned : register of each value that has to be in a certain one.
+
     Raises
     ------
     TypeError, ValueError : another chip, a register that is not 0 to 7.
@@ -268,10 +275,10 @@ class Kernel:
 
     chip: Chip | str
     reserved: Sequence[int] = ()
-    steps: list[Step] = field(default_factory=list)
-    depth: int = 0
-    count: int = FIRST_VALUE
-    pinned: dict[int, int] = field(default_factory=dict)
+    steps: list[Step] = field(default_factory=list, init=False, repr=False)
+    depth: int = field(default=0, init=False, repr=False)
+    count: int = field(default=FIRST_VALUE, init=False, repr=False)
+    pinned: dict[int, int] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.chip = member("chip", self.chip, Chip)

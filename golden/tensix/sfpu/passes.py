@@ -144,17 +144,15 @@ def _with_immediates(steps: Sequence[Step]) -> list[Step]:
 def _merged(steps: Sequence[Step], pinned: Mapping[int, int]) -> tuple[list[Step], dict[int, int]]:
     """Give the source and the destination of a copy one number where the lanes cannot tell; return what is pinned then."""
     steps, pinned = list(steps), dict(pinned)
-    at = 0
-    while at < len(steps):
+    at = len(steps) - 1
+    while at >= 0:
         step = steps[at]
         if step.name == "SFPMOV" and "mod" not in step.fields and _may_merge(steps, at, pinned):
             old, new = step.fields["vc"], step.fields["vd"]
             if old in pinned:
                 pinned[new] = pinned.pop(old)
             steps = [_renamed(each, old, new) for place, each in enumerate(steps) if place != at]
-            at = 0
-        else:
-            at += 1
+        at -= 1
     return steps, pinned
 
 

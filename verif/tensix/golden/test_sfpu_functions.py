@@ -75,8 +75,18 @@ def test_functions_equal_the_exact_twin(step, subtests):
             assert got.tolist() == twin(function, mode, operands)
 
 
-UNCHANGED = {"log": "log", "abs": "abs", "tanh_lut": "tanh", "tanh_derivative_0": "tanh_derivative"}
-"""Published streams whose function is computed the same way today, and its name."""
+UNCHANGED = {
+    "log": ("log", {}),
+    "abs": ("abs", {}),
+    "tanh_lut": ("tanh", {}),
+    "tanh_derivative_0": ("tanh_derivative", {}),
+    "hardtanh": ("hardtanh", {}),
+    "clamp": ("clamp", {"low": -1.5, "high": 2.25, "offset": 0.5}),
+    "sign_a1": ("sign", {}),
+    "power_2": ("square", {}),
+    "exp_precise": ("exponential", {}),
+}
+"""Published streams whose function is computed the same way today, with its name and the streams' parameters."""
 
 
 @pytest.mark.parametrize("prefix", CHIPS)
@@ -85,21 +95,25 @@ def test_sfpu_functions_known_answers(kat, prefix, subtests):
     archive = kat("sfpu_compiled").part(f"{prefix}_")
     chip, names = CHIPS[prefix], [str(each) for each in archive["name"]]
     rows = list(archive.lists("program", "fp32"))
-    for stream, name in UNCHANGED.items():
+    for stream, (name, parameters) in UNCHANGED.items():
         function = llk.FUNCTIONS[name]
         runs = [number for number, (program, _) in enumerate(rows) if names[program] == stream]
         assert runs
         for number in runs:
             dst32 = bool(rows[number][1])
-            mode = llk.Mode(chip=chip, dst32=dst32, approximate="approximate" in function.forms)
+            mode = llk.Mode(chip=chip, dst32=dst32, approximate=name == "tanh")
             lanes = sfpu.Lanes()
             lanes.lreg[:8], lanes.lreg[11:15] = archive["lreg"][number], archive["lprog"][number][:, np.newaxis]
             lanes.flags[:], lanes.use_flags[:] = True, True
             before, after = (archive[each][number].astype(np.uint32) for each in ("din", "dout"))
             before, after = (each if dst32 else each >> 16 for each in (before, after))
-            words = [*function.body_words(mode), isa.encode("INCRWC", dst=2, chip=chip)] * 8
+            words = [*function.body_words(mode, **parameters), isa.encode("INCRWC", dst=2, chip=chip)] * 8
             with subtests.test(stream=stream, run=number):
-                assert np.array_equal(sfpu.run(words, before, fp32=dst32, lanes=lanes, chip=chip), after)
+                got = sfpu.run(words, before, fp32=dst32, lanes=lanes, chip=chip)
+                # A negative operand's exponential ends in a reciprocal, which has changed.
+                same = before >> (31 if dst32 else 15) == 0 if name == "exponential" else np.full(got.shape, True)
+                assert np.array_equal(got[same], after[same])
+                assert same.sum() > 50
 
 
 @pytest.mark.parametrize("prefix", CHIPS)

@@ -181,3 +181,70 @@ def test_what_is_refused():
     k.store(first + second)
     with pytest.raises(ValueError, match="values at once in register 3 must be 1, not 2"):
         k.words()
+
+
+class Random:
+    """A random kernel, and the numbers that its statements mean."""
+
+    def __init__(self, chip, seed):
+        self.rng = np.random.default_rng(seed)
+        self.kernel = Kernel(chip)
+        self.values = [(self.kernel.load(), X.astype(np.float64))]
+        for constant in (1.0, -3.0):
+            self.values.append((self.kernel.copy(constant), np.full(32, constant)))
+        self.block(np.full(32, True), 2)
+        total, number = self.values[0]
+        for value, each in self.values[1:]:
+            total, number = total + value, number + each
+        self.kernel.store(total)
+        self.expected = number
+
+    def pick(self):
+        return self.values[self.rng.integers(len(self.values))]
+
+    def expression(self):
+        (a, x), (b, y) = self.pick(), self.pick()
+        constant = float(self.rng.choice([0.5, 2.0, 1.25, -1.0]))
+        return [
+            lambda: (a + b, x + y),
+            lambda: (a - b, x - y),
+            lambda: (a * constant + b, x * constant + y),
+            lambda: (b - a * constant, y - x * constant),
+            lambda: (abs(a), abs(x)),
+            lambda: (-a, -x),
+            lambda: (a + constant, x + constant),
+            lambda: (a.with_sign(b - 0.125), np.copysign(x, y - 0.125)),
+        ][self.rng.integers(8)]()
+
+    def assign(self, mask):
+        place = self.rng.integers(1, len(self.values))
+        target, old = self.values[place]
+        value, number = self.expression()
+        target.assign(value)
+        self.values[place] = target, np.where(mask, number, old)
+
+    def block(self, mask, depth):
+        for _ in range(self.rng.integers(2, 5)):
+            self.assign(mask)
+            if depth and self.rng.random() < 0.6:
+                (a, x), bound = self.pick(), float(self.rng.choice([0.0, 0.625]))
+                test = list(COMPARISONS.values())[self.rng.integers(4)]
+                # The unit takes -0 for a negative number.
+                holds = test(np.where(np.signbit(x) & (x == 0), -1.0, x), bound)
+                with self.kernel.where(test(a, bound)):
+                    self.block(mask & holds, depth - 1)
+                    if self.rng.random() < 0.5:
+                        self.kernel.otherwise()
+                        self.block(mask & ~holds, depth - 1)
+
+
+@OF_CHIP
+def test_random_kernels_mean_what_their_statements_say(chip):
+    fitted = 0
+    for seed in range(40):
+        random = Random(chip, seed)
+        expected = random.expected.astype(np.float32)
+        exact = (expected == random.expected) & (np.abs(random.expected) < 1 << 12)
+        assert np.array_equal(lanes_after(random.kernel, X)[exact], expected[exact]), seed
+        fitted += exact.all()
+    assert fitted > 25
