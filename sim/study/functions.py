@@ -128,7 +128,12 @@ def measure(name: str, mode: llk.Mode) -> Accuracy:
     codes = codes[(codes & 0x7F80 != 0) | (codes & 0x7FFF == 0)]
     operands = [codes, np.random.default_rng(SEED).permutation(codes)][: function.operands]
     words = [each << 16 if mode.dst32 else each for each in operands]
-    options: dict[str, Any] = {"chip": mode.chip, "approximate": mode.approximate, "fast": mode.fast, "dst32": mode.dst32}
+    options: dict[str, Any] = {
+        "chip": mode.chip,
+        "approximate": mode.approximate,
+        "fast": mode.fast,
+        "dst32": mode.dst32,
+    }
     result = llk.apply(name, *words, **options)
     with np.errstate(all="ignore"):
         got = (result if mode.dst32 else result << 16).view(np.float32).astype(np.float64)
