@@ -12,8 +12,9 @@ from bitpath.golden.tensix.declarations.sfpu import LANES
 from bitpath.golden.tensix.exact import sfpu_unit
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.isa.words import word_of
-from bitpath.golden.tensix.sfpu import Batch, execute
+from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.tensix.sfpu.macro import LoadMacroConfig, schedule
+from bitpath.golden.tensix.sfpu.run import Batch
 from bitpath.verif.tensix.golden.vector import instructions, random_lanes
 
 OF_CHIP = pytest.mark.parametrize("chip", Chip, ids=lambda each: each.value)

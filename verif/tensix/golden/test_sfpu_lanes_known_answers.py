@@ -22,7 +22,9 @@ from bitpath.golden.tensix.declarations.sfpu import (
 )
 from bitpath.golden.tensix.isa import decode
 from bitpath.golden.tensix.operands.counters import Modifier, Rwc
-from bitpath.golden.tensix.sfpu import Batch, Lanes, execute, run
+from bitpath.golden.tensix.sfpu import Lanes, run
+from bitpath.golden.tensix.sfpu.execute import execute
+from bitpath.golden.tensix.sfpu.run import Batch
 
 CHIPS = {"wh": Chip.WORMHOLE, "bh": Chip.BLACKHOLE}
 OF_CHIP = pytest.mark.parametrize("chip", CHIPS)

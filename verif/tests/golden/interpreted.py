@@ -26,6 +26,7 @@ from bitpath.golden.tensix.declarations.encodings import ENCODINGS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, WORMHOLE
 from bitpath.golden.tensix.isa import encode
+from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
 from bitpath.verif.common.dot.shapes import DOT_PRODUCTS
 from bitpath.verif.tensix.golden.vector import instructions, random_lanes, random_words
@@ -111,7 +112,7 @@ def lanes() -> Iterator[tuple[str, Any]]:
         for name in names:
             for instruction in instructions(rng, Chip(chip), name):
                 with suppress(ValueError):
-                    tensix.sfpu.execute(own, instruction, Chip(chip), numerics)
+                    execute(own, instruction, Chip(chip), numerics)
         yield f"lanes {chip}", own.words.tobytes() + own.bits.tobytes()
         words = [encode("SFPLOAD", chip=chip, mod=mode, vd=1) for mode in range(16)]
         words += [encode("SFPSTORE", chip=chip, mod=mode, vd=1, address=2) for mode in range(16)]
