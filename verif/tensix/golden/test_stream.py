@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from bitpath.golden.tensix import isa
-from bitpath.golden.tensix.core import counters as adcs
 from bitpath.golden.tensix.declarations.encodings import ENCODINGS, MOP_WORDS, OPCODE_LOW, OTHERS, REPLAY_WORDS, WIDTHS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.isa import encode
 from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
+from bitpath.golden.tensix.operands import counters as adcs
 from bitpath.golden.tensix.operands.counters import (
     Adc,
     Adcs,
