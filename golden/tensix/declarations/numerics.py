@@ -100,6 +100,15 @@ CHOICES = choices(
         "A modifier that a page of the Vector unit calls reserved is refused, though the page says what silicon does with it": chosen(
             "TT-ISA: not architecturally guaranteed; SFPMUL24's adder and Wormhole's SFPSHFT2 are modelled, as they take no modifier of their own"
         ),
+        "SFPLOAD reads an undefined row of Dst as 0, and SFPSTORE defines a row when it writes the last column": _ttsim_choice(
+            "TT-ISA ZEROACC calls both undefined"
+        ),
+        "A word whose VD is 12 or more becomes a template in disabled lanes too": chosen(
+            "TT-ISA SFPCONFIG does not say; ttsim refuses disabled lanes"
+        ),
+        "In the core an instruction of the thread of an SFPLOADMACRO is a cycle, and cycles pass at the end of a run": chosen(
+            "TT-ISA SFPLOADMACRO counts cycles of a clock, which the core has not"
+        ),
         "A BFP2 or BFP4 datum whose truncated magnitude is 0 loses its sign": _ttsim_choice(
             "the sign is set only when the datum's own magnitude is not zero"
         ),
