@@ -3,10 +3,12 @@
 from bitpath.golden.tensix.llk.case import Broadcast, Case, DestReuse, Op, Pool, ReduceDim, StochasticRounding
 from bitpath.golden.tensix.llk.compare import Difference, Report, compare
 from bitpath.golden.tensix.llk.expected import Stages, expected
+from bitpath.golden.tensix.llk.grid import Cell, grid
 
 __all__ = [
     "Broadcast",
     "Case",
+    "Cell",
     "DestReuse",
     "Difference",
     "Op",
@@ -17,4 +19,5 @@ __all__ = [
     "StochasticRounding",
     "compare",
     "expected",
+    "grid",
 ]

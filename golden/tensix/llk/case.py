@@ -13,7 +13,7 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of, shown
 from bitpath.golden.arrays.files import parse_json
-from bitpath.golden.tensix.convert.formats import INTEGERS, check_e4m3
+from bitpath.golden.tensix.convert.formats import INTEGERS
 from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS, check_relu, row_masks, settled_formats
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS
 from bitpath.golden.tensix.declarations.formats import (
@@ -63,9 +63,10 @@ QUASAR_FORMATS = ("MxFp8R", "MxFp8P")
 NOT_COMPUTED = {
     Format.FP32: "a source holds 19 bits, as TF32",
     Format.INT32: "a source holds 19 bits, and the Vector unit computes with 32-bit integers",
-    Format.INT16: "its bits are no number to the Matrix unit",
+    Format.INT16: "its bits are no number to the Matrix unit, whose moves flush some of them",
 }
 """Formats that are unpacked to Dst, and why the Matrix unit does not compute with them."""
+NOT_MOVED = "integers and FP16 do not move from 32-bit words of Dst to a source"
 MID_FORMATS = {
     Format.FP32: (Format.FP32, Format.TF32, Format.BF16, Format.BFP8, Format.INT16),
     Format.INT32: (Format.INT32, Format.INT8),
@@ -172,7 +173,9 @@ ELEMENTWISE = (Op.ELWADD, Op.ELWSUB, Op.ELWMUL)
 REDUCTIONS = (Op.REDUCE, Op.REDUCE_BLOCK_MAX)
 BINARY = (Op.MATMUL, *ELEMENTWISE, *REDUCTIONS)
 ROW_MAJOR_RESULTS = (Op.UNTILIZE, Op.PACK_UNTILIZE, Op.PACK_ROWS)
-TO_DST = (Op.DATACOPY, Op.TILIZE, Op.UNTILIZE, Op.PACK_UNTILIZE, Op.PACK_ROWS)
+REARRANGING = (Op.TRANSPOSE, Op.UNARY_BROADCAST)
+"""Operations that move the halves of 32-bit words within Dst, with all their bits."""
+TO_DST = (Op.DATACOPY, Op.TILIZE, Op.UNTILIZE, Op.PACK_UNTILIZE, Op.PACK_ROWS, *REARRANGING)
 """Operations whose operand may go to a 32-bit Dst without SrcA."""
 
 
@@ -185,7 +188,7 @@ TRANSPOSING = (Op.MATMUL, *ELEMENTWISE, Op.DATACOPY)
 
 FORMAT_FIELDS = ("in_a", "in_b", "register_format", "mid_format", "out_format")
 OPTIONAL_FORMATS = ("in_b", "register_b")
-TRANSPOSITIONS = ("unpack_transpose_faces", "unpack_transpose_within_face")
+TRANSPOSE_FIELDS = ("unpack_transpose_faces", "unpack_transpose_within_face")
 
 
 class Formats(NamedTuple):
@@ -408,7 +411,7 @@ class Case:
                 known = one_of(each.name for each in CONVERSIONS[stored])
                 field = "register_format" if register is None else name
                 raise ValueError(f"{field} must be {known} with {l1_name} {stored.name}, not {own.name}")
-        if self.to_dst and op not in TO_DST:
+        if self.to_dst and (op not in TO_DST or (op in REARRANGING and given.register is Format.INT16)):
             raise ValueError(
                 f"register_format must be a format that {op.value} computes with, not {given.register.name}: "
                 f"{NOT_COMPUTED[given.register]}"
@@ -422,7 +425,9 @@ class Case:
             )
         check_dst32(self.style, self.dst32)
         if op is Op.TILIZE and given.in_a in BLOCK_FLOATS:
-            raise ValueError(f"in_a must be no block float with tilize, not {given.in_a.name}")
+            raise ValueError(
+                f"in_a must be no block float with tilize, not {given.in_a.name}: a row-major matrix has no exponents"
+            )
         if op in ROW_MAJOR_RESULTS and given.out in BLOCK_FLOATS:
             raise ValueError(f"out_format must be no block float with {op.value}, not {given.out.name}")
         if op not in BINARY and given.register is Format.TF32 and not self.dst32:
@@ -447,23 +452,31 @@ class Case:
             if op not in ops and given != default:
                 value = shown(given.value if isinstance(given, Enum) else given)
                 raise ValueError(f"{name} must be left out with {op.value}, not {value}")
-        moved = op in REDUCTIONS and (op is Op.REDUCE_BLOCK_MAX or self.reduce_dim is not ReduceDim.COL)
-        reused = self.dest_reuse is not DestReuse.NONE
-        if (moved or reused) and (self.style is Style.INT8 or (self.style is Style.FP16 and self.dst32)):
-            name, wanted = ("dest_reuse", DestReuse.NONE) if reused else ("reduce_dim", ReduceDim.COL)
-            raise ValueError(
-                f"{name} must be {wanted.value!r} with register_format {self.formats.register.name} and a 32-bit Dst, whose rows do not "
-                f"move to a source, not {cast(Enum, getattr(self, name)).value!r}"
-            )
+        if self.style is Style.INT8 or (self.style is Style.FP16 and self.dst32):
+            self._check_nothing_leaves_dst()
         integer("pack_rows", self.pack_rows, range(1, TILE_ROWS + 1))
-        if any(self.tile != (TILE, TILE) and getattr(self, name) for name in TRANSPOSITIONS):
+        if any(self.tile != (TILE, TILE) and getattr(self, name) for name in TRANSPOSE_FIELDS):
             raise ValueError(f"tile must be (32, 32) where SrcA is transposed, not {self.tile}")
         if op is Op.UNARY_BROADCAST:
             self._check_unary_broadcast()
 
+    def _check_nothing_leaves_dst(self) -> None:
+        """Raise where rows of a 32-bit Dst with other formats' words move to a source."""
+        fmt = f"{self.formats.register.name} and a 32-bit Dst"
+        if self.op is Op.REDUCE_BLOCK_MAX:
+            raise ValueError(f"register_format must not be {fmt} with reduce_block_max: {NOT_MOVED}")
+        for name, wanted in (("dest_reuse", DestReuse.NONE), ("reduce_dim", ReduceDim.COL)):
+            value = getattr(self, name)
+            if value is not wanted:
+                raise ValueError(
+                    f"{name} must be {wanted.value!r} with register_format {fmt}, not {value.value!r}: {NOT_MOVED}"
+                )
+
     def _check_unary_broadcast(self) -> None:
         if self.broadcast is Broadcast.NONE:
             raise ValueError("broadcast must be 'COL', 'ROW' or 'SCALAR' with unary_broadcast, not 'NONE'")
+        if self.to_dst:
+            return
         register = self.formats.register
         moves = register is Format.TF32 or (self.numerics.moves_follow_fp32 and self.style is not Style.FP16)
         if self.broadcast is Broadcast.ROW and self.dst32 and not moves:
@@ -494,14 +507,15 @@ class Case:
         if self.l1_accumulate and given.out not in ACCUMULATING_FORMATS:
             adding = one_of(each.name for each in ACCUMULATING_FORMATS)
             raise ValueError(f"out_format must be {adding} with l1_accumulate, not {given.out.name}")
-        for each in (given.in_a, given.in_b, given.out):
-            if each is not None:
-                check_e4m3(self.numerics, each, self.e4m3)
+        if self.e4m3 and Format.FP8 in (given.in_a, given.in_b, given.out) and not self.numerics.fp8_e4m3:
+            raise ValueError("e4m3 must be False with FP8 on wormhole, not True: its FP8 is E5M2")
 
 
 def _format(name: str, value: Format | int | str) -> Format:
     if value in QUASAR_FORMATS:
-        raise ValueError(f"{name} must be a format of Wormhole or Blackhole, not {value!r}, Quasar's")
+        raise ValueError(
+            f"{name} must be a format of Wormhole or Blackhole, not {value!r}: it is Quasar's, whose sums are not public"
+        )
     return format_member(name, LLK_NAMES.get(value, value) if isinstance(value, str) else value)
 
 

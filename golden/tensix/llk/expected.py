@@ -64,10 +64,10 @@ POOLED_FACES = {ReduceDim.COL: (0, 1, 0, 1), ReduceDim.ROW: (0, 0, 2, 2), Reduce
 
 def computed(case: Case, device: Device, src_a: np.ndarray | None, src_b: np.ndarray | None) -> tuple[np.ndarray, ...]:
     """Return Dst, uint32 [n, rows of a tile, 16], after each step: a phase of a tile of K, a phase, or the whole operation."""
+    if case.to_dst:
+        return (_rearranged(case, src_a),)
     if src_a is None:
         return (_broadcast_alone(case, device, src_b),)
-    if case.to_dst:
-        return (src_a,)
     if case.op not in BINARY or src_b is None:
         return (_copied(case, device, src_a, case.sources[0]),)
     if case.op is Op.MATMUL:
@@ -146,16 +146,36 @@ def _elementwise(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarra
     return tuple(after)
 
 
+def _rearranged(case: Case, dst: np.ndarray) -> np.ndarray:
+    """Return the words that the unpacker wrote to Dst; transposed, or broadcast, half by half with all their bits."""
+    faces = dst.reshape(len(dst), -1, FACE, FACE)
+    if case.op is Op.TRANSPOSE:
+        faces = faces[:, FACES_TRANSPOSED].swapaxes(-1, -2)
+    elif case.op is Op.UNARY_BROADCAST:
+        row, column = (slice(1) if each else slice(None) for each in _repeated(case))
+        faces = np.broadcast_to(faces[:, _broadcast_faces(case)][..., row, column], faces.shape)
+    return faces.reshape(dst.shape)
+
+
+def _repeated(case: Case) -> tuple[bool, bool]:
+    """Return whether row 0 and column 0 are repeated."""
+    kind = case.broadcast
+    return kind in (Broadcast.ROW, Broadcast.SCALAR), kind in (Broadcast.COL, Broadcast.SCALAR)
+
+
+def _broadcast_faces(case: Case) -> np.ndarray:
+    """Return the face of the operand's tile for each face of the result's."""
+    grid = np.arange(prod(case.tile) // FACE**2).reshape(case.tile[0] // FACE, -1)
+    row, column = (slice(1) if each else slice(None) for each in _repeated(case))
+    return np.broadcast_to(grid[row, column], grid.shape).reshape(-1)
+
+
 def _broadcast(case: Case, blocks: np.ndarray) -> np.ndarray:
     """Return the SrcB blocks that the instructions read; row 0 of a face serves both of its halves."""
-    kind = case.broadcast
-    row = 0 if kind in (Broadcast.ROW, Broadcast.SCALAR) else None
-    high, wide = (side // FACE for side in case.tile)
-    grid = np.arange(high * wide).reshape(high, wide)
-    chosen = grid[:1] if row == 0 else grid
-    column_0 = kind in (Broadcast.COL, Broadcast.SCALAR)
-    faces = blocks[:, np.broadcast_to(chosen[:, :1] if column_0 else chosen, grid.shape).reshape(-1)]
-    halves = faces[:, :, :1] if row == 0 else faces
+    of_row, column_0 = _repeated(case)
+    row = 0 if of_row else None
+    faces = blocks[:, _broadcast_faces(case)]
+    halves = faces[:, :, :1] if of_row else faces
     return broadcast_src_b(np.broadcast_to(halves, faces.shape), row=row, column_0=column_0)
 
 
@@ -279,7 +299,7 @@ def unpacked(case: Case, device: Device, l1: np.ndarray, *, right: bool) -> np.n
         count, numerics = prod(dimensions), device.unpacker
         words = convert(l1, fmt, register, unsigned=unsigned, e4m3=case.e4m3, count=count, numerics=numerics)
         return in_tiles(words, dimensions, tile).reshape(-1, TILE_ROWS, FACE)
-    turns = case.op is Op.TRANSPOSE
+    turns = case.op is Op.TRANSPOSE and not case.to_dst
     reduces_rows = case.op is Op.REDUCE_BLOCK_MAX or (case.op is Op.REDUCE and case.reduce_dim is ReduceDim.ROW)
     control = UnpackControl(
         in_format=fmt,
@@ -500,7 +520,7 @@ def _until_dst(
         left, right = right, left
     first = unpacked(case, device, left, right=False)
     second = None if right is None else unpacked(case, device, right, right=True)
-    if case.op in (Op.MATMUL, Op.UNARY_BROADCAST):
+    if case.op is Op.MATMUL or (case.op is Op.UNARY_BROADCAST and not case.to_dst):
         first, second = second, first
     return first, second, computed(case, device, first, second)
 

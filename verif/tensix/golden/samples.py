@@ -184,6 +184,7 @@ LLK = {
     "Case": CASE,
     "compare": {"case": ADDING, **L1, "device_l1": BEFORE, "l1_before": BEFORE},
     "expected": {"case": ADDING, **L1, "l1_before": BEFORE},
+    "grid": {},
 }
 DATUM = {"style": Style.BF16, "dst32": True, "phase": 3, "srca_format": Format.BF16, "srcb_format": Format.BF16}
 SUM = {name: value for name, value in DATUM.items() if name != "phase"}

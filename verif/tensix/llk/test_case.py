@@ -386,7 +386,10 @@ def test_mistakes_in_a_case(fields, says):
             "dst32 must be True with register_format FP32, not False",
         ),
         ({"op": "untilize", "out_format": "BFP8"}, "out_format must be no block float with untilize, not BFP8"),
-        ({"op": "tilize", "in_a": "BFP8"}, "in_a must be no block float with tilize, not BFP8"),
+        (
+            {"op": "tilize", "in_a": "BFP8"},
+            "in_a must be no block float with tilize, not BFP8: a row-major matrix has no exponents",
+        ),
         (
             {"in_a": "TF32", "register_format": "TF32"},
             "dst32 must be True with datacopy and register_format TF32, not False",
