@@ -276,15 +276,17 @@ class Case:
 
     def __post_init__(self) -> None:
         named = {name: getattr(self, name) for name in (*FORMAT_FIELDS, "register_b")}
+        names = {value for value in named.values() if isinstance(value, str)}
         for mode, pair in MODES.items():
-            if pair[0] in named.values():
-                if pair[1] in named.values():
+            if pair[0] in names:
+                if pair[1] in names:
                     raise ValueError(f"formats must not be {pair[0]} and {pair[1]}, which are one mode of a case")
                 object.__setattr__(self, mode, True)
         for name, value in named.items():
             if value is not None or name not in OPTIONAL_FORMATS:
                 object.__setattr__(self, name, _format(name, value))
         object.__setattr__(self, "tile", _tile(self.tile))
+        object.__setattr__(self, "pack_rows", integer("pack_rows", self.pack_rows, range(1, TILE_ROWS + 1)))
         for name in ("dimensions_a", "dimensions_b"):
             object.__setattr__(self, name, _dimensions(name, getattr(self, name), self._tile_of(name)))
         if self.edge_mask is not None:
@@ -454,7 +456,6 @@ class Case:
                 raise ValueError(f"{name} must be left out with {op.value}, not {value}")
         if self.style is Style.INT8 or (self.style is Style.FP16 and self.dst32):
             self._check_nothing_leaves_dst()
-        integer("pack_rows", self.pack_rows, range(1, TILE_ROWS + 1))
         if any(self.tile != (TILE, TILE) and getattr(self, name) for name in TRANSPOSE_FIELDS):
             raise ValueError(f"tile must be (32, 32) where SrcA is transposed, not {self.tile}")
         if op is Op.UNARY_BROADCAST:
@@ -512,7 +513,7 @@ class Case:
 
 
 def _format(name: str, value: Format | int | str) -> Format:
-    if value in QUASAR_FORMATS:
+    if isinstance(value, str) and value in QUASAR_FORMATS:
         raise ValueError(
             f"{name} must be a format of Wormhole or Blackhole, not {value!r}: it is Quasar's, whose sums are not public"
         )
