@@ -179,7 +179,7 @@ TO_DST = (Op.DATACOPY, Op.TILIZE, Op.UNTILIZE, Op.PACK_UNTILIZE, Op.PACK_ROWS, *
 """Operations whose operand may go to a 32-bit Dst without SrcA."""
 
 
-TINY = (Op.MATMUL, *ELEMENTWISE, Op.DATACOPY)
+TINY = (Op.MATMUL, *ELEMENTWISE, Op.REDUCE, Op.DATACOPY)
 """Operations on tiles of less than four faces."""
 TILES = ((32, 32), (16, 32), (32, 16), (16, 16))
 """Rows and columns of a tile of whole faces."""
@@ -221,8 +221,8 @@ class Case:
     dst32 : True if Dst words have 32 bits.
     dimensions_a, dimensions_b : rows and columns of the operands, multiples of a tile's. Those of two operands are equal, but for
         "matmul", where they multiply, and reductions, whose right operand is one tile of scalers.
-    tile : rows and columns of the result's tiles, 16 or 32, of "matmul", element-wise operations and "datacopy". A left operand
-        of "matmul" has 32 columns a tile, a right one 32 rows.
+    tile : rows and columns of the result's tiles, 16 or 32, of "matmul", element-wise operations, "reduce" and "datacopy". A left
+        operand of "matmul" has 32 columns a tile, a right one 32 rows.
     broadcast : of "elwadd", "elwsub", "elwmul" and "unary_broadcast".
     dest_reuse : of element-wise operations.
     pool, reduce_dim : of "reduce".
@@ -383,7 +383,7 @@ class Case:
         rows, columns = self.tile
         if self.op is Op.MATMUL:
             return (rows, TILE) if name == "dimensions_a" else (TILE, columns)
-        return (TILE, TILE) if name == "dimensions_b" and self.op not in ELEMENTWISE else self.tile
+        return self.tile
 
     def _check_shapes(self) -> None:
         a, b = self.dimensions_a, self.dimensions_b
@@ -396,8 +396,8 @@ class Case:
             raise ValueError(f"dimensions_b must have {a[1]} rows, as many as dimensions_a has columns, not {b[0]}")
         if self.op in ELEMENTWISE and a != b:
             raise ValueError(f"dimensions_b must be {a} as dimensions_a, not {b}")
-        if self.op not in (Op.MATMUL, *ELEMENTWISE) and b != (TILE, TILE):
-            raise ValueError(f"dimensions_b must be ({TILE}, {TILE}) with {cast(Op, self.op).value}, not {b}")
+        if self.op not in (Op.MATMUL, *ELEMENTWISE) and b != self.tile and (self.in_b is not None or b != (TILE, TILE)):
+            raise ValueError(f"dimensions_b must be {self.tile} with {cast(Op, self.op).value}, not {b}")
 
     def _check_sources(self) -> None:
         given, op = self.formats, cast(Op, self.op)

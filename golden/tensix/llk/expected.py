@@ -58,10 +58,6 @@ from bitpath.golden.tensix.operands.registers import to_physical
 # llk_math_eltwise_unary_datacopy.h.
 
 
-POOLED_FACES = {ReduceDim.COL: (0, 1, 0, 1), ReduceDim.ROW: (0, 0, 2, 2), ReduceDim.SCALAR: (0, 0, 0, 0)}
-"""Face of Dst that each face of the operand is pooled into."""
-
-
 def computed(case: Case, device: Device, src_a: np.ndarray | None, src_b: np.ndarray | None) -> tuple[np.ndarray, ...]:
     """Return Dst, uint32 [n, rows of a tile, 16], after each step: a phase of a tile of K, a phase, or the whole operation."""
     if case.to_dst:
@@ -212,16 +208,19 @@ def _reduced(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -
     A block's maxima are those of the tiles of a row, one after the other, with the scalers of the first face.
     """
     in_block = case.op is Op.REDUCE_BLOCK_MAX
-    dim = ReduceDim.ROW if in_block else ReduceDim(case.reduce_dim)
-    tiles = case.dimensions_a[1] // TILE if in_block else 1
-    faces = src_a.reshape(-1, tiles, 4, FACE, FACE)
-    scalers = np.zeros((4, BLOCK_ROWS, FACE), np.uint32)
-    scalers[:, 0] = src_b.reshape(4, FACE, FACE)[[0] * 4 if in_block else range(4), 0]
-    dst = np.zeros((len(faces), 4, FACE, FACE), np.uint32)
-    pooled = {face: _undefined(case, len(faces)) for face in POOLED_FACES[dim]}
+    dim, wide = (ReduceDim.ROW if in_block else ReduceDim(case.reduce_dim)), case.tile[1] // FACE
+    count, tiles = prod(case.tile) // FACE**2, case.dimensions_a[1] // TILE if in_block else 1
+    faces = src_a.reshape(-1, tiles, count, FACE, FACE)
+    scalers = np.zeros((count, BLOCK_ROWS, FACE), np.uint32)
+    scalers[:, 0] = src_b.reshape(count, FACE, FACE)[[0] * count if in_block else range(count), 0]
+    dst = np.zeros((len(faces), count, FACE, FACE), np.uint32)
+    targets = {ReduceDim.COL: lambda face: face % wide, ReduceDim.ROW: lambda face: face // wide * wide}
+    pooled: dict[int, np.ndarray] = {}
     for tile in range(tiles):
-        for number, face in enumerate(POOLED_FACES[dim]):
-            pooled[face] = _pooled(case, device, pooled[face], scalers[number], faces[:, tile, number])
+        for number in range(count):
+            face = targets.get(dim, lambda _: 0)(number)
+            old = pooled.get(face, _undefined(case, len(faces)))
+            pooled[face] = _pooled(case, device, old, scalers[number], faces[:, tile, number])
     for face, rows in pooled.items():
         if dim is ReduceDim.COL:
             dst[:, face, 0] = rows[:, 0]
@@ -229,8 +228,8 @@ def _reduced(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -
             dst[:, face] = _as_column(case, device, rows[:, :1])
         else:
             turned = movb2a(_turned(case, rows[:, :1]), srcb_format=case.sources[1], numerics=device.matrix)
-            dst[:, face, 0] = _pooled(case, device, _undefined(case, len(faces)), scalers[3], turned)[:, 0]
-    return dst.reshape(-1, TILE_ROWS, FACE)
+            dst[:, face, 0] = _pooled(case, device, _undefined(case, len(faces)), scalers[-1], turned)[:, 0]
+    return dst.reshape(len(faces), -1, FACE)
 
 
 def _undefined(case: Case, count: int) -> np.ndarray:
@@ -405,15 +404,16 @@ def edge_masks(case: Case) -> np.ndarray | None:
     given = None if case.edge_mask is None else np.array(case.edge_mask, np.uint16)
     if case.op not in REDUCTIONS:
         return given if given is None or case.op is not Op.PACK_ROWS else given[: case.pack_rows]
-    masks = np.zeros((4, FACE), np.uint16)
+    wide = case.tile[1] // FACE
+    masks = np.zeros((prod(case.tile) // FACE**2, FACE), np.uint16)
     dim = ReduceDim.ROW if case.op is Op.REDUCE_BLOCK_MAX else case.reduce_dim
     if dim is ReduceDim.COL:
-        masks[:2, 0] = (1 << COLUMNS) - 1
+        masks[:wide, 0] = (1 << COLUMNS) - 1
     elif dim is ReduceDim.ROW:
-        masks[::2] = 1
+        masks[::wide] = 1
     else:
         masks[0, 0] = 1
-    own = masks.reshape(TILE_ROWS)
+    own = masks.reshape(-1)
     return own if given is None else own & given
 
 

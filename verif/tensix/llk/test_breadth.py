@@ -64,6 +64,23 @@ def test_small_tiles_of_products(tile, fidelity):
     assert np.array_equal(matrix_of(case, stages.l1), right)
 
 
+@pytest.mark.parametrize("tile", SMALL)
+@pytest.mark.parametrize(("dim", "axis"), [("COL", 2), ("ROW", 3), ("SCALAR", (2, 3))])
+@pytest.mark.parametrize("pool", ["SUM", "MAX"])
+def test_small_tiles_of_reductions(pool, dim, axis, tile):
+    """Each tile is reduced by itself; its other datums are zero."""
+    matrix = np.arange(2 * tile[0] * 2 * tile[1]).reshape(2 * tile[0], 2 * tile[1]) * 7 % 5 - 2.0
+    fields = {"op": "reduce", "pool": pool, "reduce_dim": dim, "tile": tile, "dst32": True, "dimensions_b": tile}
+    fidelity = "HiFi4" if pool == "SUM" else "LoFi"
+    case = Case(**TWO | fields | {"fidelity": fidelity, "dimensions_a": matrix.shape})
+    stages = expected(case, tiled(matrix, tile), tiled(np.ones(tile), tile))
+    tiles = matrix.reshape(2, tile[0], 2, tile[1]).swapaxes(1, 2)
+    reduced = (np.sum if pool == "SUM" else np.max)(tiles, axis=axis, keepdims=True)
+    right = np.zeros_like(tiles)
+    right[:, :, : reduced.shape[2], : reduced.shape[3]] = reduced
+    assert np.array_equal(matrix_of(case, stages.l1), bf16(right.swapaxes(1, 2).reshape(matrix.shape)))
+
+
 def test_small_tiles_of_block_floats():
     """A tile of one face has 16 exponents before it, and the datums of one of four."""
     matrix = normal(5)
