@@ -9,7 +9,7 @@ MARKS = {tuple(Chip): "yes", (Chip.BLACKHOLE,): "Blackhole"}
 
 
 def covered() -> str:
-    """Return a row for each format and a column for each operation; a number stands for the reason of `refused`."""
+    """Return a row for each format and a column for each operation. A number is that of a reason in `refused`."""
     cells = grid()
     operations = list(dict.fromkeys(each.operation for each in cells))
     rows: dict[str, list[str]] = {}

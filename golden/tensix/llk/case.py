@@ -230,8 +230,8 @@ class Case:
     unpack_transpose_faces, unpack_transpose_within_face : the operand of SrcA has its faces 1 and 2 exchanged, and each face
         transposed; of "matmul", element-wise operations and "datacopy" by way of SrcA.
     relu, relu_threshold, round_10b, edge_minus_infinity : as `tensix.pack` takes them.
-    edge_mask : the packer's mask of 16 bits for all rows, or masks for the 64 rows of each tile (of a small one fewer). Reductions
-        have their own, of which it leaves less.
+    edge_mask : the packer's mask of 16 bits for all rows, or masks for the 64 rows of each tile (of a small one fewer). A
+        reduction has one of its own, and keeps a datum that both keep.
     l1_accumulate : True if the packer adds to the result's bytes before, `l1_before` of `expected`; FP32, BF16 and FP16.
     stochastic_rounding : "Pack" if the packer rounds with the random bits that `expected` takes. Those of the Matrix unit are not
         public.

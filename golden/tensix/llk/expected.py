@@ -115,7 +115,7 @@ def _blocks(tiles: np.ndarray) -> np.ndarray:
 
 
 def _reused(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sources, of which one has gone through Dst: copied there, and moved back by MOVD2A or MOVD2B."""
+    """Return both sources; the case's one is copied to Dst and moved back by MOVD2A or MOVD2B."""
     if case.dest_reuse is DestReuse.NONE:
         return src_a, src_b
     number = 0 if case.dest_reuse is DestReuse.DEST_TO_SRCA else 1

@@ -11,8 +11,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import FACE, TILE, Format
 from bitpath.golden.tensix.llk import Case, compare, expected
 from bitpath.golden.tensix.llk.expected import in_tiles, row_major
-from bitpath.verif.tensix.llk.stimuli import l1_of
-from bitpath.verif.tensix.llk.test_case import COPY, EIGHTHS, TWO, bf16, normal, result
+from bitpath.verif.tensix.llk.stimuli import COPY, EIGHTHS, TWO, bf16, l1_of, normal, result
 
 SMALL = [(16, 32), (32, 16), (16, 16)]
 BROADCASTS = {"COL": np.s_[:, :1], "ROW": np.s_[:1, :], "SCALAR": np.s_[:1, :1]}
