@@ -13,7 +13,7 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of, shown
 from bitpath.golden.arrays.files import parse_json
-from bitpath.golden.tensix.convert.formats import INTEGERS, check_e4m3
+from bitpath.golden.tensix.convert.formats import INTEGERS
 from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS, check_relu, row_masks, settled_formats
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS
 from bitpath.golden.tensix.declarations.formats import (
@@ -65,9 +65,10 @@ QUASAR_FORMATS = ("MxFp8R", "MxFp8P")
 NOT_COMPUTED = {
     Format.FP32: "a source holds 19 bits, as TF32",
     Format.INT32: "a source holds 19 bits, and the Vector unit computes with 32-bit integers",
-    Format.INT16: "its bits are no number to the Matrix unit",
+    Format.INT16: "its bits are no number to the Matrix unit, whose moves flush some of them",
 }
 """Formats that are unpacked to Dst, and why the Matrix unit does not compute with them."""
+NOT_MOVED = "integers and FP16 do not move from 32-bit words of Dst to a source"
 MID_FORMATS = {
     Format.FP32: (Format.FP32, Format.TF32, Format.BF16, Format.BFP8, Format.INT16),
     Format.INT32: (Format.INT32, Format.INT8),
@@ -175,11 +176,17 @@ ELEMENTWISE = (Op.ELWADD, Op.ELWSUB, Op.ELWMUL)
 REDUCTIONS = (Op.REDUCE, Op.REDUCE_BLOCK_MAX)
 BINARY = (Op.MATMUL, *ELEMENTWISE, *REDUCTIONS)
 ROW_MAJOR_RESULTS = (Op.UNTILIZE, Op.PACK_UNTILIZE, Op.PACK_ROWS)
+<<<<<<< HEAD
 TO_DST = (Op.DATACOPY, Op.TILIZE, Op.UNTILIZE, Op.PACK_UNTILIZE, Op.PACK_ROWS, Op.SFPU)
+=======
+REARRANGING = (Op.TRANSPOSE, Op.UNARY_BROADCAST)
+"""Operations that move the halves of 32-bit words within Dst, with all their bits."""
+TO_DST = (Op.DATACOPY, Op.TILIZE, Op.UNTILIZE, Op.PACK_UNTILIZE, Op.PACK_ROWS, *REARRANGING)
+>>>>>>> w66e
 """Operations whose operand may go to a 32-bit Dst without SrcA."""
 
 
-TINY = (Op.MATMUL, *ELEMENTWISE, Op.DATACOPY)
+TINY = (Op.MATMUL, *ELEMENTWISE, Op.REDUCE, Op.DATACOPY)
 """Operations on tiles of less than four faces."""
 TILES = ((32, 32), (16, 32), (32, 16), (16, 16))
 """Rows and columns of a tile of whole faces."""
@@ -188,7 +195,7 @@ TRANSPOSING = (Op.MATMUL, *ELEMENTWISE, Op.DATACOPY)
 
 FORMAT_FIELDS = ("in_a", "in_b", "register_format", "mid_format", "out_format")
 OPTIONAL_FORMATS = ("in_b", "register_b")
-TRANSPOSITIONS = ("unpack_transpose_faces", "unpack_transpose_within_face")
+TRANSPOSE_FIELDS = ("unpack_transpose_faces", "unpack_transpose_within_face")
 
 
 class Formats(NamedTuple):
@@ -221,8 +228,8 @@ class Case:
     dst32 : True if Dst words have 32 bits.
     dimensions_a, dimensions_b : rows and columns of the operands, multiples of a tile's. Those of two operands are equal, but for
         "matmul", where they multiply, and reductions, whose right operand is one tile of scalers.
-    tile : rows and columns of the result's tiles, 16 or 32, of "matmul", element-wise operations and "datacopy". A left operand
-        of "matmul" has 32 columns a tile, a right one 32 rows.
+    tile : rows and columns of the result's tiles, 16 or 32, of "matmul", element-wise operations, "reduce" and "datacopy". A left
+        operand of "matmul" has 32 columns a tile, a right one 32 rows.
     broadcast : of "elwadd", "elwsub", "elwmul" and "unary_broadcast".
     dest_reuse : of element-wise operations.
     pool, reduce_dim : of "reduce".
@@ -234,8 +241,8 @@ class Case:
     unpack_transpose_faces, unpack_transpose_within_face : the operand of SrcA has its faces 1 and 2 exchanged, and each face
         transposed; of "matmul", element-wise operations and "datacopy" by way of SrcA.
     relu, relu_threshold, round_10b, edge_minus_infinity : as `tensix.pack` takes them.
-    edge_mask : the packer's mask of 16 bits for all rows, or masks for the 64 rows of each tile (of a small one fewer). Reductions
-        have their own, of which it leaves less.
+    edge_mask : the packer's mask of 16 bits for all rows, or masks for the 64 rows of each tile (of a small one fewer). A
+        reduction has one of its own, and keeps a datum that both keep.
     l1_accumulate : True if the packer adds to the result's bytes before, `l1_before` of `expected`; FP32, BF16 and FP16.
     stochastic_rounding : "Pack" if the packer rounds with the random bits that `expected` takes. Those of the Matrix unit are not
         public.
@@ -285,15 +292,17 @@ class Case:
 
     def __post_init__(self) -> None:
         named = {name: getattr(self, name) for name in (*FORMAT_FIELDS, "register_b")}
+        names = {value for value in named.values() if isinstance(value, str)}
         for mode, pair in MODES.items():
-            if pair[0] in named.values():
-                if pair[1] in named.values():
+            if pair[0] in names:
+                if pair[1] in names:
                     raise ValueError(f"formats must not be {pair[0]} and {pair[1]}, which are one mode of a case")
                 object.__setattr__(self, mode, True)
         for name, value in named.items():
             if value is not None or name not in OPTIONAL_FORMATS:
                 object.__setattr__(self, name, _format(name, value))
         object.__setattr__(self, "tile", _tile(self.tile))
+        object.__setattr__(self, "pack_rows", integer("pack_rows", self.pack_rows, range(1, TILE_ROWS + 1)))
         for name in ("dimensions_a", "dimensions_b"):
             object.__setattr__(self, name, _dimensions(name, getattr(self, name), self._tile_of(name)))
         if self.edge_mask is not None:
@@ -409,7 +418,7 @@ class Case:
         rows, columns = self.tile
         if self.op is Op.MATMUL:
             return (rows, TILE) if name == "dimensions_a" else (TILE, columns)
-        return (TILE, TILE) if name == "dimensions_b" and self.op not in ELEMENTWISE else self.tile
+        return self.tile
 
     def _check_function(self) -> None:
         if self.op is not Op.SFPU:
@@ -445,8 +454,8 @@ class Case:
             raise ValueError(f"dimensions_b must have {a[1]} rows, as many as dimensions_a has columns, not {b[0]}")
         if self.op in ELEMENTWISE and a != b:
             raise ValueError(f"dimensions_b must be {a} as dimensions_a, not {b}")
-        if self.op not in (Op.MATMUL, *ELEMENTWISE) and b != (TILE, TILE):
-            raise ValueError(f"dimensions_b must be ({TILE}, {TILE}) with {cast(Op, self.op).value}, not {b}")
+        if self.op not in (Op.MATMUL, *ELEMENTWISE) and b != self.tile and (self.in_b is not None or b != (TILE, TILE)):
+            raise ValueError(f"dimensions_b must be {self.tile} with {cast(Op, self.op).value}, not {b}")
 
     def _check_sources(self) -> None:
         given, op = self.formats, cast(Op, self.op)
@@ -462,7 +471,7 @@ class Case:
                 known = one_of(each.name for each in CONVERSIONS[stored])
                 field = "register_format" if register is None else name
                 raise ValueError(f"{field} must be {known} with {l1_name} {stored.name}, not {own.name}")
-        if self.to_dst and op not in TO_DST:
+        if self.to_dst and (op not in TO_DST or (op in REARRANGING and given.register is Format.INT16)):
             raise ValueError(
                 f"register_format must be a format that {op.value} computes with, not {given.register.name}: "
                 f"{NOT_COMPUTED[given.register]}"
@@ -476,7 +485,9 @@ class Case:
             )
         check_dst32(self.style, self.dst32)
         if op is Op.TILIZE and given.in_a in BLOCK_FLOATS:
-            raise ValueError(f"in_a must be no block float with tilize, not {given.in_a.name}")
+            raise ValueError(
+                f"in_a must be no block float with tilize, not {given.in_a.name}: a row-major matrix has no exponents"
+            )
         if op in ROW_MAJOR_RESULTS and given.out in BLOCK_FLOATS:
             raise ValueError(f"out_format must be no block float with {op.value}, not {given.out.name}")
         if op not in BINARY and given.register is Format.TF32 and not self.dst32:
@@ -502,23 +513,30 @@ class Case:
             if op not in ops and given != default:
                 value = shown(given.value if isinstance(given, Enum) else given)
                 raise ValueError(f"{name} must be left out with {op.value}, not {value}")
-        moved = op in REDUCTIONS and (op is Op.REDUCE_BLOCK_MAX or self.reduce_dim is not ReduceDim.COL)
-        reused = self.dest_reuse is not DestReuse.NONE
-        if (moved or reused) and (self.style is Style.INT8 or (self.style is Style.FP16 and self.dst32)):
-            name, wanted = ("dest_reuse", DestReuse.NONE) if reused else ("reduce_dim", ReduceDim.COL)
-            raise ValueError(
-                f"{name} must be {wanted.value!r} with register_format {self.formats.register.name} and a 32-bit Dst, whose rows do not "
-                f"move to a source, not {cast(Enum, getattr(self, name)).value!r}"
-            )
-        integer("pack_rows", self.pack_rows, range(1, TILE_ROWS + 1))
-        if any(self.tile != (TILE, TILE) and getattr(self, name) for name in TRANSPOSITIONS):
+        if self.style is Style.INT8 or (self.style is Style.FP16 and self.dst32):
+            self._check_nothing_leaves_dst()
+        if any(self.tile != (TILE, TILE) and getattr(self, name) for name in TRANSPOSE_FIELDS):
             raise ValueError(f"tile must be (32, 32) where SrcA is transposed, not {self.tile}")
         if op is Op.UNARY_BROADCAST:
             self._check_unary_broadcast()
 
+    def _check_nothing_leaves_dst(self) -> None:
+        """Raise where rows of a 32-bit Dst with other formats' words move to a source."""
+        fmt = f"{self.formats.register.name} and a 32-bit Dst"
+        if self.op is Op.REDUCE_BLOCK_MAX:
+            raise ValueError(f"register_format must not be {fmt} with reduce_block_max: {NOT_MOVED}")
+        for name, wanted in (("dest_reuse", DestReuse.NONE), ("reduce_dim", ReduceDim.COL)):
+            value = getattr(self, name)
+            if value is not wanted:
+                raise ValueError(
+                    f"{name} must be {wanted.value!r} with register_format {fmt}, not {value.value!r}: {NOT_MOVED}"
+                )
+
     def _check_unary_broadcast(self) -> None:
         if self.broadcast is Broadcast.NONE:
             raise ValueError("broadcast must be 'COL', 'ROW' or 'SCALAR' with unary_broadcast, not 'NONE'")
+        if self.to_dst:
+            return
         register = self.formats.register
         moves = register is Format.TF32 or (self.numerics.moves_follow_fp32 and self.style is not Style.FP16)
         if self.broadcast is Broadcast.ROW and self.dst32 and not moves:
@@ -549,14 +567,15 @@ class Case:
         if self.l1_accumulate and given.out not in ACCUMULATING_FORMATS:
             adding = one_of(each.name for each in ACCUMULATING_FORMATS)
             raise ValueError(f"out_format must be {adding} with l1_accumulate, not {given.out.name}")
-        for each in (given.in_a, given.in_b, given.out):
-            if each is not None:
-                check_e4m3(self.numerics, each, self.e4m3)
+        if self.e4m3 and Format.FP8 in (given.in_a, given.in_b, given.out) and not self.numerics.fp8_e4m3:
+            raise ValueError("e4m3 must be False with FP8 on wormhole, not True: its FP8 is E5M2")
 
 
 def _format(name: str, value: Format | int | str) -> Format:
-    if value in QUASAR_FORMATS:
-        raise ValueError(f"{name} must be a format of Wormhole or Blackhole, not {value!r}, Quasar's")
+    if isinstance(value, str) and value in QUASAR_FORMATS:
+        raise ValueError(
+            f"{name} must be a format of Wormhole or Blackhole, not {value!r}: it is Quasar's, whose sums are not public"
+        )
     return format_member(name, LLK_NAMES.get(value, value) if isinstance(value, str) else value)
 
 

@@ -59,18 +59,14 @@ from bitpath.golden.tensix.sfpu.run import run
 # llk_math_eltwise_unary_datacopy.h.
 
 
-POOLED_FACES = {ReduceDim.COL: (0, 1, 0, 1), ReduceDim.ROW: (0, 0, 2, 2), ReduceDim.SCALAR: (0, 0, 0, 0)}
-"""Face of Dst that each face of the operand is pooled into."""
-
-
 def computed(case: Case, device: Device, src_a: np.ndarray | None, src_b: np.ndarray | None) -> tuple[np.ndarray, ...]:
     """Return Dst, uint32 [n, rows of a tile, 16], after each step: a phase of a tile of K, a phase, or the whole operation."""
-    if src_a is None:
-        return (_broadcast_alone(case, device, src_b),)
     if case.op is Op.SFPU:
         return _functioned(case, device, src_a, src_b)
     if case.to_dst:
-        return (src_a,)
+        return (_rearranged(case, src_a),)
+    if src_a is None:
+        return (_broadcast_alone(case, device, src_b),)
     if case.op not in BINARY or src_b is None:
         return (_copied(case, device, src_a, case.sources[0]),)
     if case.op is Op.MATMUL:
@@ -122,7 +118,7 @@ def _blocks(tiles: np.ndarray) -> np.ndarray:
 
 
 def _reused(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sources, of which one has gone through Dst: copied there, and moved back by MOVD2A or MOVD2B."""
+    """Return both sources; the case's one is copied to Dst and moved back by MOVD2A or MOVD2B."""
     if case.dest_reuse is DestReuse.NONE:
         return src_a, src_b
     number = 0 if case.dest_reuse is DestReuse.DEST_TO_SRCA else 1
@@ -149,16 +145,36 @@ def _elementwise(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarra
     return tuple(after)
 
 
+def _rearranged(case: Case, dst: np.ndarray) -> np.ndarray:
+    """Return the words that the unpacker wrote to Dst; transposed, or broadcast, half by half with all their bits."""
+    faces = dst.reshape(len(dst), -1, FACE, FACE)
+    if case.op is Op.TRANSPOSE:
+        faces = faces[:, FACES_TRANSPOSED].swapaxes(-1, -2)
+    elif case.op is Op.UNARY_BROADCAST:
+        row, column = (slice(1) if each else slice(None) for each in _repeated(case))
+        faces = np.broadcast_to(faces[:, _broadcast_faces(case)][..., row, column], faces.shape)
+    return faces.reshape(dst.shape)
+
+
+def _repeated(case: Case) -> tuple[bool, bool]:
+    """Return whether row 0 and column 0 are repeated."""
+    kind = case.broadcast
+    return kind in (Broadcast.ROW, Broadcast.SCALAR), kind in (Broadcast.COL, Broadcast.SCALAR)
+
+
+def _broadcast_faces(case: Case) -> np.ndarray:
+    """Return the face of the operand's tile for each face of the result's."""
+    grid = np.arange(prod(case.tile) // FACE**2).reshape(case.tile[0] // FACE, -1)
+    row, column = (slice(1) if each else slice(None) for each in _repeated(case))
+    return np.broadcast_to(grid[row, column], grid.shape).reshape(-1)
+
+
 def _broadcast(case: Case, blocks: np.ndarray) -> np.ndarray:
     """Return the SrcB blocks that the instructions read; row 0 of a face serves both of its halves."""
-    kind = case.broadcast
-    row = 0 if kind in (Broadcast.ROW, Broadcast.SCALAR) else None
-    high, wide = (side // FACE for side in case.tile)
-    grid = np.arange(high * wide).reshape(high, wide)
-    chosen = grid[:1] if row == 0 else grid
-    column_0 = kind in (Broadcast.COL, Broadcast.SCALAR)
-    faces = blocks[:, np.broadcast_to(chosen[:, :1] if column_0 else chosen, grid.shape).reshape(-1)]
-    halves = faces[:, :, :1] if row == 0 else faces
+    of_row, column_0 = _repeated(case)
+    row = 0 if of_row else None
+    faces = blocks[:, _broadcast_faces(case)]
+    halves = faces[:, :, :1] if of_row else faces
     return broadcast_src_b(np.broadcast_to(halves, faces.shape), row=row, column_0=column_0)
 
 
@@ -210,16 +226,19 @@ def _reduced(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -
     A block's maxima are those of the tiles of a row, one after the other, with the scalers of the first face.
     """
     in_block = case.op is Op.REDUCE_BLOCK_MAX
-    dim = ReduceDim.ROW if in_block else ReduceDim(case.reduce_dim)
-    tiles = case.dimensions_a[1] // TILE if in_block else 1
-    faces = src_a.reshape(-1, tiles, 4, FACE, FACE)
-    scalers = np.zeros((4, BLOCK_ROWS, FACE), np.uint32)
-    scalers[:, 0] = src_b.reshape(4, FACE, FACE)[[0] * 4 if in_block else range(4), 0]
-    dst = np.zeros((len(faces), 4, FACE, FACE), np.uint32)
-    pooled = {face: _undefined(case, len(faces)) for face in POOLED_FACES[dim]}
+    dim, wide = (ReduceDim.ROW if in_block else ReduceDim(case.reduce_dim)), case.tile[1] // FACE
+    count, tiles = prod(case.tile) // FACE**2, case.dimensions_a[1] // TILE if in_block else 1
+    faces = src_a.reshape(-1, tiles, count, FACE, FACE)
+    scalers = np.zeros((count, BLOCK_ROWS, FACE), np.uint32)
+    scalers[:, 0] = src_b.reshape(count, FACE, FACE)[[0] * count if in_block else range(count), 0]
+    dst = np.zeros((len(faces), count, FACE, FACE), np.uint32)
+    targets = {ReduceDim.COL: lambda face: face % wide, ReduceDim.ROW: lambda face: face // wide * wide}
+    pooled: dict[int, np.ndarray] = {}
     for tile in range(tiles):
-        for number, face in enumerate(POOLED_FACES[dim]):
-            pooled[face] = _pooled(case, device, pooled[face], scalers[number], faces[:, tile, number])
+        for number in range(count):
+            face = targets.get(dim, lambda _: 0)(number)
+            old = pooled.get(face, _undefined(case, len(faces)))
+            pooled[face] = _pooled(case, device, old, scalers[number], faces[:, tile, number])
     for face, rows in pooled.items():
         if dim is ReduceDim.COL:
             dst[:, face, 0] = rows[:, 0]
@@ -227,8 +246,8 @@ def _reduced(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -
             dst[:, face] = _as_column(case, device, rows[:, :1])
         else:
             turned = movb2a(_turned(case, rows[:, :1]), srcb_format=case.sources[1], numerics=device.matrix)
-            dst[:, face, 0] = _pooled(case, device, _undefined(case, len(faces)), scalers[3], turned)[:, 0]
-    return dst.reshape(-1, TILE_ROWS, FACE)
+            dst[:, face, 0] = _pooled(case, device, _undefined(case, len(faces)), scalers[-1], turned)[:, 0]
+    return dst.reshape(len(faces), -1, FACE)
 
 
 def _undefined(case: Case, count: int) -> np.ndarray:
@@ -297,7 +316,7 @@ def unpacked(case: Case, device: Device, l1: np.ndarray, *, right: bool) -> np.n
         count, numerics = prod(dimensions), device.unpacker
         words = convert(l1, fmt, register, unsigned=unsigned, e4m3=case.e4m3, count=count, numerics=numerics)
         return in_tiles(words, dimensions, tile).reshape(-1, TILE_ROWS, FACE)
-    turns = case.op is Op.TRANSPOSE
+    turns = case.op is Op.TRANSPOSE and not case.to_dst
     reduces_rows = case.op is Op.REDUCE_BLOCK_MAX or (case.op is Op.REDUCE and case.reduce_dim is ReduceDim.ROW)
     control = UnpackControl(
         in_format=fmt,
@@ -403,15 +422,16 @@ def edge_masks(case: Case) -> np.ndarray | None:
     given = None if case.edge_mask is None else np.array(case.edge_mask, np.uint16)
     if case.op not in REDUCTIONS:
         return given if given is None or case.op is not Op.PACK_ROWS else given[: case.pack_rows]
-    masks = np.zeros((4, FACE), np.uint16)
+    wide = case.tile[1] // FACE
+    masks = np.zeros((prod(case.tile) // FACE**2, FACE), np.uint16)
     dim = ReduceDim.ROW if case.op is Op.REDUCE_BLOCK_MAX else case.reduce_dim
     if dim is ReduceDim.COL:
-        masks[:2, 0] = (1 << COLUMNS) - 1
+        masks[:wide, 0] = (1 << COLUMNS) - 1
     elif dim is ReduceDim.ROW:
-        masks[::2] = 1
+        masks[::wide] = 1
     else:
         masks[0, 0] = 1
-    own = masks.reshape(TILE_ROWS)
+    own = masks.reshape(-1)
     return own if given is None else own & given
 
 
@@ -519,7 +539,7 @@ def _until_dst(
         left, right = right, left
     first = unpacked(case, device, left, right=False)
     second = None if right is None else unpacked(case, device, right, right=True)
-    if case.op in (Op.MATMUL, Op.UNARY_BROADCAST):
+    if case.op is Op.MATMUL or (case.op is Op.UNARY_BROADCAST and not case.to_dst):
         first, second = second, first
     return first, second, computed(case, device, first, second)
 

@@ -278,7 +278,7 @@ def _packing(product: Product, turn: Turn) -> Fields:
 
 
 class _Changes:
-    """Instructions that change the configuration from what it is."""
+    """The configuration of a thread, which writes those bits alone that change."""
 
     def __init__(self, chip: Chip, fields: Fields):
         self.chip, self._now = chip, dict(fields)

@@ -168,8 +168,11 @@ CASE = {
     "in_a": 7,
     "in_b": 6,
     "register_format": 5,
+    "register_b": 6,
     "mid_format": 5,
     "out_format": 6,
+    "tile": (32, 32),
+    "pack_rows": 64,
     "dimensions_a": (32, 64),
     "dimensions_b": (64, 32),
     "relu": 2,
@@ -184,6 +187,7 @@ LLK = {
     "Case": CASE,
     "compare": {"case": ADDING, **L1, "device_l1": BEFORE, "l1_before": BEFORE},
     "expected": {"case": ADDING, **L1, "l1_before": BEFORE},
+    "grid": {},
 }
 ADDED = """
 SFPLOAD vd=1, address=2

@@ -9,7 +9,8 @@ from bitpath.golden.tensix import isa
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.isa import decode
-from bitpath.golden.tensix.sfpu import Lanes, execute
+from bitpath.golden.tensix.sfpu import Lanes
+from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.tensix.sfpu.kernel import Kernel, fp32_code
 
 CHIPS = [each.value for each in Chip]
