@@ -134,7 +134,7 @@ def measure(name: str, mode: llk.Mode) -> Accuracy:
         "fast": mode.fast,
         "dst32": mode.dst32,
     }
-    result = llk.apply(name, *words, **options)
+    result = llk.apply(name, words, **options)
     with np.errstate(all="ignore"):
         got = (result if mode.dst32 else result << 16).view(np.float32).astype(np.float64)
         numbers = [(each << 16).view(np.float32).astype(np.float64) for each in operands]

@@ -11,12 +11,8 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.tensix import unpack as unpacked_by_golden
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
-<<<<<<< HEAD
-from bitpath.golden.tensix.core.counters import COUNTERS
 from bitpath.golden.tensix.core.programs import RESULT, CoreProgram
 from bitpath.golden.tensix.core.state import THREADS
-=======
->>>>>>> w66a2
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, CHANNELS, DIMENSIONS, UNITS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,

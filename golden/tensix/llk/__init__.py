@@ -6,13 +6,10 @@
 from bitpath.golden.tensix.llk.case import Broadcast, Case, DestReuse, Op, Pool, ReduceDim, StochasticRounding
 from bitpath.golden.tensix.llk.compare import Difference, Report, compare
 from bitpath.golden.tensix.llk.expected import Stages, expected
-<<<<<<< HEAD
 from bitpath.golden.tensix.llk.functions.apply import apply
 from bitpath.golden.tensix.llk.functions.function import Function, Mode
 from bitpath.golden.tensix.llk.functions.table import ABSENT, FUNCTIONS
-=======
 from bitpath.golden.tensix.llk.grid import Cell, grid
->>>>>>> w66e
 
 __all__ = [
     "ABSENT",

@@ -70,7 +70,7 @@ def test_functions_equal_the_exact_twin(step, subtests):
         whole = [np.roll(datums, each) for each in range(function.operands)]
         operands = [each | rng.integers(0, 1 << 16, 32).astype(np.uint32) if function.dst32 else each for each in whole]
         operands = operands if mode.dst32 else [each >> 16 for each in operands]
-        got = llk.apply(name, *operands, dst32=mode.dst32, chip=mode.chip, approximate=mode.approximate, fast=mode.fast)
+        got = llk.apply(name, operands, dst32=mode.dst32, chip=mode.chip, approximate=mode.approximate, fast=mode.fast)
         with subtests.test(function=name, mode=mode):
             assert got.tolist() == twin(function, mode, operands)
 
@@ -189,10 +189,10 @@ def test_integers_wrap_shift_and_convert():
                 ("right_shift", shift, a >> shift),
                 ("logical_right_shift", shift, (a.view(np.uint32) >> shift.view(np.uint32)).view(np.int32)),
             ):
-                got = llk.apply(name, a.view(np.uint32), right.view(np.uint32), dst32=True, chip=chip)
+                got = llk.apply(name, [a.view(np.uint32), right.view(np.uint32)], dst32=True, chip=chip)
                 assert np.array_equal(got.view(np.int32), expected), name
         half, other = (each.view(np.uint32) & 0xFFFF for each in (a, b))
-        assert np.array_equal(llk.apply("mul_uint16", half, other, chip=chip), half * other & 0xFFFF)
+        assert np.array_equal(llk.apply("mul_uint16", [half, other], chip=chip), half * other & 0xFFFF)
         whole = llk.apply(
             "typecast_fp32_to_int32", (a / 65536).astype(np.float32).view(np.uint32), dst32=True, chip=chip
         )
@@ -206,9 +206,9 @@ def test_integers_wrap_shift_and_convert():
 def test_a_ternary_function_and_one_that_draws():
     ones, rng = np.full(2048, 0x3F80, np.uint32), np.random.default_rng(1)
     chosen = rng.integers(0, 2, 2048).astype(np.uint32) * 0x3F80
-    result = llk.apply("where", chosen, ones + 1, ones + 2)
+    result = llk.apply("where", [chosen, ones + 1, ones + 2])
     assert np.array_equal(result, np.where(chosen, ones + 1, ones + 2))
-    kept = llk.apply("dropout", ones, seed=5, probability=0.25)
+    kept = llk.apply("dropout", ones, seed=5, parameters={"probability": 0.25})
     assert set(kept.tolist()) == {0, 0x4000}
     assert 0.70 < np.mean(kept != 0) < 0.80
     assert not np.array_equal(kept[:1024], kept[1024:])
@@ -220,26 +220,25 @@ def test_a_function_of_ones_own():
     )
     x = np.array([[1.5, -2.0]], np.float32).view(np.uint32)
     assert llk.apply(mine, x, dst32=True).view(np.float32).tolist() == [[4.5, -6.0]]
-    assert llk.apply(mine, x, dst32=True, factor=0.5).view(np.float32).tolist() == [[0.75, -1.0]]
+    assert llk.apply(mine, x, dst32=True, parameters={"factor": 0.5}).view(np.float32).tolist() == [[0.75, -1.0]]
 
 
 def test_errors_of_apply():
     x = np.zeros(4, np.uint32)
-    for arguments, says in (
-        ((("expp", x), {}), "function must be .*, not 'expp'; did you mean 'exp'"),
-        ((("cumsum", x), {}), "function must be one of tensix.llk.FUNCTIONS, not cumsum, which carries sums"),
-        ((("exp", x), {"approximate": True}), "approximate must be False with exp, not True"),
-        ((("sqrt", x), {"fast": True}), "fast must be False without approximate, not True with sqrt"),
-        ((("add_int32", x, x), {}), "dst32 must be True with add_int32, not False"),
-        ((("exp", x, x), {}), "operands of exp must be 1 arrays, not 2"),
-        ((("exp", x), {"slope": 1.0}), "parameters must be left out with exp, not slope"),
-        ((("elu", x), {"slope": 1.0}), "a parameter of elu must be 'alpha', not 'slope'"),
-        ((("add", x, x[:2]), {}), r"operands\[1\] must have shape"),
-        ((("exp", x + 0x10000), {}), "tiles must hold words of 16 bits"),
+    for function, operands, options, says in (
+        ("expp", x, {}, "function must be .*, not 'expp'; did you mean 'exp'"),
+        ("cumsum", x, {}, "function must be one of tensix.llk.FUNCTIONS, not cumsum, which carries sums"),
+        ("exp", x, {"approximate": True}, "approximate must be False with exp, not True"),
+        ("sqrt", x, {"fast": True}, "fast must be False without approximate, not True with sqrt"),
+        ("add_int32", [x, x], {}, "dst32 must be True with add_int32, not False"),
+        ("exp", [x, x], {}, "operands of exp must be 1 arrays, not 2"),
+        ("exp", x, {"parameters": {"slope": 1.0}}, "parameters must be left out with exp, not slope"),
+        ("elu", x, {"parameters": {"slope": 1.0}}, "a parameter of elu must be 'alpha', not 'slope'"),
+        ("add", [x, x[:2]], {}, r"operands\[1\] must have shape"),
+        ("exp", x + 0x10000, {}, r"operands\[0\] must hold words of 16 bits"),
     ):
-        (positional, options) = arguments
         with pytest.raises(ValueError, match=says):
-            llk.apply(*positional, **options)
+            llk.apply(function, operands, **options)
 
 
 def test_explain_names_registers_flags_and_the_datum():

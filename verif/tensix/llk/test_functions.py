@@ -25,14 +25,13 @@ def test_a_case_is_copy_function_and_pack(chip):
     shape = {"dimensions_a": (32, 64), "chip": chip}
     for name, options in (("exp", {}), ("sigmoid", {"approximate": True}), ("elu", {"parameters": {"alpha": 0.5}})):
         stages = llk.expected(llk.Case(op="sfpu", function=name, **BF16, **shape, **options), left)
-        arguments = options.pop("parameters", {}) | options
-        expected = llk.apply(name, a, chip=chip, **arguments)
+        expected = llk.apply(name, a, chip=chip, **options)
         copied, result = stages.dst_after_phase
         assert np.array_equal(copied.reshape(-1), a)
         assert np.array_equal(result.reshape(-1), expected)
         assert np.array_equal(stages.l1.view("<u2"), expected)
     both = llk.Case(op="sfpu", function="div", in_b="Float16_b", **BF16, **shape, dimensions_b=(32, 64))
-    assert np.array_equal(llk.expected(both, left, right).l1.view("<u2"), llk.apply("div", a, b, chip=chip))
+    assert np.array_equal(llk.expected(both, left, right).l1.view("<u2"), llk.apply("div", [a, b], chip=chip))
 
 
 def test_operands_of_32_bits_are_unpacked_to_dst():
@@ -64,7 +63,7 @@ def test_a_case_is_read_from_json_and_compared():
     )
     left, (a, _) = operands(4, 1024)
     expected = llk.expected(case, left[0]).l1
-    assert np.array_equal(expected.view("<u2"), llk.apply("lrelu", a, slope=0.5))
+    assert np.array_equal(expected.view("<u2"), llk.apply("lrelu", a, parameters={"slope": 0.5}))
     assert llk.compare(case, left[0], None, expected).equal
     assert hash(case) == hash(llk.Case(op="sfpu", function="lrelu", parameters={"slope": 0.5}, **BF16))
 

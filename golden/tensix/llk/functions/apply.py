@@ -1,5 +1,6 @@
 """A named function of the Vector unit on words of Dst, all tiles at once."""
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from bitpath.golden.tensix.declarations.formats import COLUMNS, DST16_BF16, DST1
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.llk.functions.function import TILE_ROWS, Function, Mode
 from bitpath.golden.tensix.llk.functions.table import ABSENT, FUNCTIONS
+from bitpath.golden.tensix.operands.arguments import check_width
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
 from bitpath.golden.tensix.sfpu.lanes import Lanes
 from bitpath.golden.tensix.sfpu.prng import Prng
@@ -20,7 +22,9 @@ TILE_DATUMS = TILE_ROWS * COLUMNS
 @checked
 def apply(
     function: str | Function,
-    *operands: np.ndarray,
+    operands: np.ndarray | Sequence[np.ndarray],
+    *,
+    parameters: Mapping[str, float] | None = None,
     chip: Chip | str = Chip.WORMHOLE,
     approximate: bool = False,
     fast: bool = False,
@@ -28,20 +32,19 @@ def apply(
     src_b_format: Format | int | str = Format.BF16,
     seed: int = 0,
     numerics: TensixNumerics | None = None,
-    **parameters: Any,
 ) -> np.ndarray:
     """Return the Dst words that a function of the kernel library leaves.
 
     Parameters
     ----------
     function : a name of `FUNCTIONS`, or a function of your own.
-    operands : logical Dst words of each operand, uint32 of one shape: FP32 codes, or integers, with `dst32`, else BF16 or FP16
+    operands : logical Dst words, uint32; of a function of several operands a sequence of arrays of one shape: FP32 codes, or integers, with `dst32`, else BF16 or FP16
         codes, or integers of 16 bits. Tiles are 64 rows of 16, in order; a rest is filled up with zeros.
+    parameters : those of the function, by name.
     chip, approximate, fast, dst32 : as of `Mode`.
     src_b_format : format of SrcB, by which a 16-bit Dst is BF16 or FP16.
     seed : PRNG_SEED of functions that draw random numbers; their tiles follow each other.
     numerics : None is those of the chip's preset.
-    parameters : those of the function.
 
     Returns
     -------
@@ -53,23 +56,26 @@ def apply(
         another dtype, shapes that differ, words too wide.
     """
     found = function if isinstance(function, Function) else _named(function)
+    arrays = [operands] if isinstance(operands, np.ndarray) else list(operands)
     mode = Mode(chip=chip, approximate=approximate, fast=fast, dst32=dst32)
-    if len(operands) != found.operands:
-        raise ValueError(f"operands of {found.name} must be {found.operands} arrays, not {len(operands)}")
-    for number, each in enumerate(operands):
+    if len(arrays) != found.operands:
+        raise ValueError(f"operands of {found.name} must be {found.operands} arrays, not {len(arrays)}")
+    for number, each in enumerate(arrays):
         check_array(f"operands[{number}]", each, np.uint32)
-        check_shape(f"operands[{number}]", each, *operands[0].shape)
-    shape = operands[0].shape
+        check_shape(f"operands[{number}]", each, *arrays[0].shape)
+        check_width(f"operands[{number}]", each, 32 if dst32 else 16)
+    shape = arrays[0].shape
     numerics = CHIP_PRESETS[Chip(mode.chip)].numerics if numerics is None else numerics
-    words = found.words(mode, **parameters)
+    words = found.words(mode, **parameters or {})
     if found.reads_uint16:
-        operands = tuple(from_physical(each, DST16_BF16) for each in operands)
-    tiles = np.concatenate([_tiles(each) for each in operands], axis=1)
+        arrays = [from_physical(each, DST16_BF16) for each in arrays]
+    tiles = np.concatenate([_tiles(each) for each in arrays], axis=1)
     options: dict[str, Any] = {"fp32": dst32, "src_b_format": src_b_format, "chip": mode.chip, "numerics": numerics}
+    seed = integer("seed", seed, range(1 << 32))
     if found.draws:
         lanes = Lanes((), numerics)
-        lanes.prng[:] = Prng(integer("seed", seed, range(1 << 32))).state
-        after = np.stack([run(words, each, lanes=lanes, **options) for each in tiles])
+        lanes.prng[:] = Prng(seed).state
+        after = np.array([run(words, each, lanes=lanes, **options) for each in tiles], np.uint32).reshape(tiles.shape)
     else:
         after = run(words, tiles, **options)
     result = after[:, :TILE_ROWS].reshape(-1)[: int(np.prod(shape))].reshape(shape)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from struct import pack, unpack
 from typing import Any
 
-from bitpath.golden.arrays.arguments import check_choice, check_flag, member
+from bitpath.golden.arrays.arguments import check_choice, checked
 from bitpath.golden.tensix.declarations.formats import Chip, Format
 from bitpath.golden.tensix.isa.words import word_of
 from bitpath.golden.tensix.sfpu.kernel import PROGRAMMABLE, Float, Kernel, fp32_code
@@ -24,6 +24,7 @@ P0, P1, P2 = 12, 13, 14
 """Registers of the programmable constants."""
 
 
+@checked
 @dataclass(frozen=True, kw_only=True)
 class Mode:
     """How a kernel is compiled.
@@ -42,9 +43,7 @@ class Mode:
     dst32: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "chip", member("chip", self.chip, Chip))
-        for name in ("approximate", "fast", "dst32"):
-            check_flag(name, getattr(self, name))
+        object.__setattr__(self, "chip", Chip(self.chip))
 
     @property
     def blackhole(self) -> bool:
