@@ -220,11 +220,16 @@ def hidden(
         keys, values = cache.extend(place, backend.rotate(_heads(keys, model), turn), _heads(values, model))
         mixed = _attention(backend, place, backend.rotate(_heads(queries, model), turn), keys, values, unseen)
         x = backend.add(x, _linear(backend, "o", place, block, mixed))
-        a = backend.norm(place, "ffn", x, block.ffn_norm, model.epsilon)
-        gate, up = (_linear(backend, kind, place, block, a) for kind in ("gate", "up"))
-        x = backend.add(x, _linear(backend, "down", place, block, backend.gated(gate, up)))
+        x = feed_forward(backend, place, block, x, model.epsilon)
     cache.length += len(tokens)
     return x
+
+
+def feed_forward(backend: Backend, place: int, block: Block, x: np.ndarray, epsilon: float) -> np.ndarray:
+    """Return rows [T, hidden] after the second half of a block, whose number is `place`."""
+    a = backend.norm(place, "ffn", x, block.ffn_norm, epsilon)
+    gate, up = (_linear(backend, kind, place, block, a) for kind in ("gate", "up"))
+    return backend.add(x, _linear(backend, "down", place, block, backend.gated(gate, up)))
 
 
 def generate(model: Model, ids: Sequence[int] | np.ndarray, count: int, backend: Backend = FLOAT32) -> Iterator[int]:

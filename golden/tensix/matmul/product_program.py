@@ -425,6 +425,7 @@ CLEARED: list[Line] = [("ZEROACC", {"mode": 3}), ("SETRWC", {"which": 0b1111})]
 
 
 def matrix_idle(chip: Chip) -> int:
+    """Return the condition bit of an idle Matrix unit."""
     return 1 << (7 if chip is Chip.WORMHOLE else 4)
 
 
