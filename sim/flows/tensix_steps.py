@@ -2,13 +2,13 @@
 
 ::
 
-    norm      4 element-wise programs, and a product with a column
-    gate, up  a product for each tile of the result
-    gated     2 element-wise programs
-    down      a product for each tile of the result
-    sum       an element-wise program
+    norm      x * x; product with a column; + epsilon, rsqrt; * column; * gamma
+    gate, up  products
+    gated     silu; * up
+    down      product
+    sum       + x
 
-An element-wise program has at most 32 tiles. A device runs a program: golden's core, or the RTL core of a flow.
+A program has as many tiles of a step as L1 holds. A device runs it: golden's core, or the RTL core of a flow.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,15 +19,17 @@ import ml_dtypes
 import numpy as np
 
 from bitpath.golden import tensix
+from bitpath.golden.tensix.core.core import L1_BYTES
 from bitpath.golden.tensix.core.programs import CoreProgram
 from bitpath.golden.tensix.declarations.formats import FACE, TILE, Chip, Fidelity, Format
 from bitpath.golden.tensix.llk.case import Broadcast, Op
 from bitpath.golden.tensix.llk.elementwise_program import MOST_TILES, ElementwiseKernel
 from bitpath.golden.tensix.matmul.host import TILE_ROWS
-from bitpath.golden.tensix.matmul.product_program import Product, tile_program
+from bitpath.golden.tensix.matmul.product_program import Product, tile_bytes, tile_program
 from bitpath.sim.lm.kernels import gated, rms_norm
 from bitpath.sim.lm.model import Backend
 
+TILE_BYTES = tile_bytes(Format.BF16)
 Device = Callable[[CoreProgram], np.ndarray]
 """Runs a program and returns the bytes of its result."""
 
@@ -53,10 +55,12 @@ class Programs:
     ----------
     chip : whose words.
     device : runs the programs.
+    l1_bytes : size of its L1.
     """
 
     chip: Chip
     device: Device
+    l1_bytes: int = L1_BYTES
 
     def elementwise(self, op: Op, a: np.ndarray, b: np.ndarray | None, function: str | None = None) -> np.ndarray:
         """As `sim.lm.kernels.Kernels`."""
@@ -73,24 +77,33 @@ class Programs:
 
         Raises
         ------
-        ValueError : a function.
+        ValueError : a function; a row of tiles that L1 does not hold.
         """
         if function is not None:
             raise ValueError(f"function must be None in a product's program, not {function!r}")
-        left = _images(a)
-        product = Product(
+        left, right = _images(a), _images(b).reshape(-(-len(b) // TILE), -1, TILE_BYTES).swapaxes(0, 1)
+        fitting = (
+            each for each in range(len(right), 0, -1) if self._product(len(left), each).addresses[-1] <= self.l1_bytes
+        )
+        most = next(fitting, None)
+        if most is None:
+            raise ValueError(
+                f"K must fit in an L1 of {self.l1_bytes} bytes with a column of tiles, not be {a.shape[1]}"
+            )
+        cuts = [right[first : first + most] for first in range(0, len(right), most)]
+        programs = [tile_program(self._product(len(left), len(own)), left.reshape(-1), own.reshape(-1)) for own in cuts]
+        parts = [self.device(each) for each in programs]
+        return _matrix(np.concatenate(parts), (len(a), b.shape[1]))
+
+    def _product(self, k_tiles: int, columns: int) -> Product:
+        return Product(
             chip=self.chip,
             fidelity=Fidelity.HIFI4,
             fmt=Format.BF16,
             out_format=Format.BF16,
-            k_tiles=len(left),
+            k_tiles=k_tiles,
+            columns=columns,
         )
-        columns = range(0, b.shape[1], TILE)
-        parts = [
-            self.device(tile_program(product, left.reshape(-1), _images(b[:, first : first + TILE]).reshape(-1)))
-            for first in columns
-        ]
-        return _matrix(np.concatenate(parts), (len(a), b.shape[1]))
 
     def maximum(self, x: np.ndarray) -> np.ndarray:
         """Raise ValueError: it has no program."""
@@ -116,7 +129,7 @@ def _broadcast(a: np.ndarray, b: np.ndarray | None) -> Broadcast:
 def _images(matrix: np.ndarray) -> np.ndarray:
     """Return the bytes of a matrix's tiles as BF16 in L1, row by row, uint8 [n, 2048]."""
     codes = tensix.tilize(matrix).astype(ml_dtypes.bfloat16).view(np.uint8)
-    return codes.reshape(-1, 2 * TILE * TILE)
+    return codes.reshape(-1, TILE_BYTES)
 
 
 def _matrix(l1: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:

@@ -23,8 +23,12 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, Chip, Fidelity, Format, Style
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.llk.case import Op
+from bitpath.golden.tensix.llk.functions.function import Function, Mode
+from bitpath.golden.tensix.llk.functions.table import FUNCTIONS
 
 BLOCK_DATUMS = BLOCK_ROWS * FACE
+LANES = BLOCK_DATUMS // 4
+"""Lanes of a Vector unit."""
 FORMATS: dict[str, Any] = {"style": Style.BF16, "dst32": True, "srca_format": Format.BF16, "srcb_format": Format.BF16}
 MASK = np.float32(-1e9)
 """Is added to the score of a token that a row must not see, as BF16."""
@@ -153,9 +157,20 @@ class Golden:
     def _finished(self, dst: np.ndarray, function: str | None) -> np.ndarray:
         """Run a function on FP32 words of Dst, and return what the packer makes of them, as float32."""
         if function is not None:
-            dst = tensix.llk.apply(function, dst, chip=self.chip, dst32=True, numerics=self.numerics)
+            dst = self._applied(FUNCTIONS[function], dst)
         l1 = tensix.pack(np.ascontiguousarray(dst), Format.BF16, Format.BF16, dst32=True, numerics=self.numerics)
         return l1.view(ml_dtypes.bfloat16).astype(np.float32).reshape(dst.shape)
+
+    def _applied(self, function: Function, dst: np.ndarray) -> np.ndarray:
+        """Run one iteration of a function on a Vector unit for each 32 words: even columns of its first four rows."""
+        mode = Mode(chip=self.chip, dst32=True)
+        blocks = _blocks(dst)
+        tiles = np.zeros((blocks.size // LANES, BLOCK_ROWS, FACE), np.uint32)
+        lanes = tiles[:, : BLOCK_ROWS // 2, ::2]
+        lanes[:] = blocks.reshape(lanes.shape)
+        words = function.setup_words(mode) + function.body_words(mode)
+        after = tensix.sfpu.run(words, tiles, fp32=True, chip=self.chip, numerics=self.numerics)
+        return after[:, : BLOCK_ROWS // 2, ::2].reshape(-1)[: dst.size].reshape(dst.shape)
 
 
 def _blocks(words: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import checked, member
+from bitpath.golden.arrays.arguments import check_choice, checked, member
 from bitpath.golden.tensix.core import core as cores
 from bitpath.golden.tensix.core.programs import CoreProgram, Line, assembled, config_lines, own_field
 from bitpath.golden.tensix.declarations.encodings import MOP_WORDS
@@ -56,6 +56,10 @@ class ElementwiseKernel:
     function : a name of `FUNCTIONS` of one operand, in its form for a Dst of 32 bits; None is no function.
     fidelity : of "elwmul".
     chip : "wormhole" or "blackhole".
+
+    Raises
+    ------
+    TypeError, ValueError : another operation, broadcast, function, fidelity or chip.
     """
 
     op: Op | str
@@ -69,6 +73,8 @@ class ElementwiseKernel:
             object.__setattr__(self, name, member(name, getattr(self, name), kind))
         if self.op not in (Op.ELWADD, Op.ELWSUB, Op.ELWMUL, Op.DATACOPY):
             raise ValueError(f"op must be elwadd, elwsub, elwmul or datacopy, not {Op(self.op).value}")
+        if self.function is not None:
+            check_choice("function", self.function, FUNCTIONS)
 
     @cached_property
     def function_words(self) -> tuple[int, ...]:
