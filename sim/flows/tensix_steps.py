@@ -64,7 +64,8 @@ class Programs:
 
     def elementwise(self, op: Op, a: np.ndarray, b: np.ndarray | None, function: str | None = None) -> np.ndarray:
         """As `sim.lm.kernels.Kernels`."""
-        kernel = ElementwiseKernel(op=op, broadcast=_broadcast(a, b), function=function, chip=self.chip)
+        options: dict[str, Any] = {"broadcast": _broadcast(a, b), "function": function}
+        kernel = ElementwiseKernel(op=op, chip=self.chip, **options)
         left, right = _images(a), None if b is None else _images(b)
         parts = [
             self.device(kernel.program(left[own], right if right is None or len(right) == 1 else right[own]))

@@ -14,6 +14,7 @@ reduce_helpers_common.hpp: sums of rows are products with a column.
 """
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Protocol
 
 import ml_dtypes
@@ -23,7 +24,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, FACE, TILE, Chip, Fidelity, Format, Style
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.llk.case import Op
-from bitpath.golden.tensix.llk.functions.function import Function, Mode
+from bitpath.golden.tensix.llk.functions.function import Mode
 from bitpath.golden.tensix.llk.functions.table import FUNCTIONS
 
 BLOCK_DATUMS = BLOCK_ROWS * FACE
@@ -157,20 +158,27 @@ class Golden:
     def _finished(self, dst: np.ndarray, function: str | None) -> np.ndarray:
         """Run a function on FP32 words of Dst, and return what the packer makes of them, as float32."""
         if function is not None:
-            dst = self._applied(FUNCTIONS[function], dst)
+            dst = self._applied(function, dst)
         l1 = tensix.pack(np.ascontiguousarray(dst), Format.BF16, Format.BF16, dst32=True, numerics=self.numerics)
         return l1.view(ml_dtypes.bfloat16).astype(np.float32).reshape(dst.shape)
 
-    def _applied(self, function: Function, dst: np.ndarray) -> np.ndarray:
+    def _applied(self, function: str, dst: np.ndarray) -> np.ndarray:
         """Run one iteration of a function on a Vector unit for each 32 words: even columns of its first four rows."""
-        mode = Mode(chip=self.chip, dst32=True)
         blocks = _blocks(dst)
         tiles = np.zeros((blocks.size // LANES, BLOCK_ROWS, FACE), np.uint32)
         lanes = tiles[:, : BLOCK_ROWS // 2, ::2]
         lanes[:] = blocks.reshape(lanes.shape)
-        words = function.setup_words(mode) + function.body_words(mode)
-        after = tensix.sfpu.run(words, tiles, fp32=True, chip=self.chip, numerics=self.numerics)
+        after = tensix.sfpu.run(
+            _iteration(function, self.chip), tiles, fp32=True, chip=self.chip, numerics=self.numerics
+        )
         return after[:, : BLOCK_ROWS // 2, ::2].reshape(-1)[: dst.size].reshape(dst.shape)
+
+
+@cache
+def _iteration(function: str, chip: Chip) -> tuple[int, ...]:
+    """Return the words of a function for 32 lanes."""
+    own, mode = FUNCTIONS[function], Mode(chip=chip, dst32=True)
+    return (*own.setup_words(mode), *own.body_words(mode))
 
 
 def _blocks(words: np.ndarray) -> np.ndarray:
