@@ -11,9 +11,9 @@
 A program has as many tiles of a step as L1 holds. A device runs it: golden's core, or the RTL core of a flow.
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import ml_dtypes
 import numpy as np
@@ -26,10 +26,19 @@ from bitpath.golden.tensix.llk.case import Broadcast, Op
 from bitpath.golden.tensix.llk.elementwise_program import MOST_TILES, ElementwiseKernel
 from bitpath.golden.tensix.matmul.host import TILE_ROWS
 from bitpath.golden.tensix.matmul.product_program import Product, tile_bytes, tile_program
+from bitpath.sim.flows.builds import Part
+from bitpath.sim.flows.staged import StagedRun
+from bitpath.sim.flows.tensix_program import UNIT, Cores, golden_run, without_nops
+from bitpath.sim.lm.arithmetic import Options
 from bitpath.sim.lm.kernels import gated, rms_norm
-from bitpath.sim.lm.model import Backend
+from bitpath.sim.lm.model import FLOAT32, OPERATIONS, Backend, Block, feed_forward
+from bitpath.sim.lm.on_tensix import OnTensix
+from bitpath.sim.lm.plans import parse
 
 TILE_BYTES = tile_bytes(Format.BF16)
+FORMAT = "bf16_hifi4"
+WORD_BYTES = 64
+"""Bytes of a word of the RTL core's L1."""
 Device = Callable[[CoreProgram], np.ndarray]
 """Runs a program and returns the bytes of its result."""
 
@@ -37,14 +46,7 @@ Device = Callable[[CoreProgram], np.ndarray]
 def golden_device(chip: Chip) -> Device:
     """Return the device that runs each program on a new golden core of a chip."""
 
-    def run(program: CoreProgram) -> np.ndarray:
-        core = tensix.Core(chip)
-        program.prepare(core)
-        program.push(core)
-        core.run()
-        return program.result_of(core)
-
-    return run
+    return lambda program: golden_run(chip, program)[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,3 +162,54 @@ class OnCore(Backend):
     def add(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the sum of rows and a residual, or a bias."""
         return self.programs.elementwise(Op.ELWADD, x, y)
+
+
+class Run(StagedRun):
+    """The second half of a block on the core of each chip, program by program; the chips' rows lie one below the other.
+
+    Parameters
+    ----------
+    x : rows before it, [T, hidden], at most 32.
+    block, epsilon : its weights, and the epsilon of its norm.
+    """
+
+    machine, flow = "tensix", "lm"
+    units = tuple(chip.value for chip in Chip)
+    benches: ClassVar[Mapping[str, str]] = dict.fromkeys(units, "bitpath.verif.runs.tb_tensix")
+
+    def __init__(self, x: np.ndarray, block: Block, epsilon: float, engine: Cores, simulator: str):
+        super().__init__(FORMAT, engine, simulator)
+        self.x, self.block, self.epsilon = x, block, epsilon
+
+    def part(self, name: str) -> Part:
+        return UNIT, getattr(self.engine, name)
+
+    def reference(self) -> np.ndarray:
+        return np.concatenate([feed_forward(FLOAT32, 0, self.block, self.x, self.epsilon)] * len(Chip))
+
+    def values(self, rtl: np.ndarray) -> np.ndarray:
+        return rtl
+
+    def compute(self, play: Any) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        results, rows = [], []
+        for chip in Chip:
+            cycles: list[int] = []
+            backends = OnCore(self._programs(play, chip, cycles)), self._golden(chip)
+            results.append([feed_forward(each, 0, self.block, self.x, self.epsilon) for each in backends])
+            rows.append({"chip": chip.value, "programs": len(cycles), "cycles": sum(cycles)})
+        rtl, golden = (np.concatenate(each) for each in zip(*results, strict=True))
+        return rtl, golden, {"chips": rows, "cycles": sum(row["cycles"] for row in rows)}
+
+    def _programs(self, play: Any, chip: Chip, cycles: list[int]) -> Programs:
+        def device(program: CoreProgram) -> np.ndarray:
+            left = play(chip.value, program)
+            expected, words = golden_run(chip, program)
+            self.stage(f"{chip.value} {len(cycles)}", [*without_nops(left), left["output"]], [*words, expected], None)
+            cycles.append(int(left["cycles"]))
+            return left["output"]
+
+        return Programs(chip=chip, device=device, l1_bytes=WORD_BYTES * getattr(self.engine, chip.value).l1_words)
+
+    def _golden(self, chip: Chip) -> OnTensix:
+        plan = replace(parse(FORMAT), vector=OPERATIONS)
+        return OnTensix(plan, options=Options(others={"chip": chip.value}))

@@ -8,6 +8,7 @@ import pytest
 
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.llk.case import Op
+from bitpath.sim.flows import tensix_program, tensix_steps
 from bitpath.sim.flows.tensix_steps import OnCore, Programs, golden_device
 from bitpath.sim.lm import kernels
 from bitpath.sim.lm.arithmetic import Options
@@ -105,6 +106,25 @@ def test_a_product_is_cut_where_l1_ends():
     own = Programs(chip=Chip.WORMHOLE, device=device, l1_bytes=1 << 18)
     np.testing.assert_array_equal(own.product(a, b), kernels.Golden().product(a, b))
     assert len(programs) == 2
+
+
+def test_the_flow_compares_programs_words_and_rows_of_both_chips():
+    model, x = tiny(hidden=32, inner=32, heads=2, kv_heads=1), bf16(32, 32)
+    run = tensix_steps.Run(x, model.blocks[0], model.epsilon, tensix_program.engine_for("icarus"), "icarus")
+
+    def play(unit, program):
+        output, words = tensix_program.golden_run(Chip(unit), program)
+        counts = np.array([len(each) for each in words])
+        return {"output": output, "words": np.concatenate(words), "counts": counts, "cycles": 7}
+
+    rtl, golden, figures = run.compute(play)
+    np.testing.assert_array_equal(rtl, golden)
+    assert rtl.shape == (64, 32)
+    assert [each["programs"] for each in figures["chips"]] == [11, 11]
+    assert figures["cycles"] == 22 * 7
+    assert sum(each.mismatches for each in run.stages) == 0
+    np.testing.assert_allclose(run.values(rtl), run.reference(), rtol=NEAR, atol=4 * NEAR)
+    assert [run.part(each)[1].chip for each in run.units] == list(Chip)
 
 
 def test_errors_of_programs():
