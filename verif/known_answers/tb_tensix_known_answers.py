@@ -39,8 +39,8 @@ from bitpath.rtl.tensix.pool.layouts import POOL_ROWS, PoolWords, pool_request
 from bitpath.rtl.tensix.stream.counters import AB, BIAS, DST
 from bitpath.rtl.tensix.unpack.layouts import unpacked_layout
 from bitpath.rtl.tensix.unpack.tilise_address import TILISE_REQUEST, TILISE_ROW, WORD_BYTES
-from bitpath.rtl.tensix.vector.sfp_stochastic_round import STEPS
-from bitpath.rtl.tensix.vector.stochastic_round import LaneWords, RandomBits, RoundMode, RoundRequest
+from bitpath.rtl.tensix.sfpu.sfp_stochastic_round import STEPS
+from bitpath.rtl.tensix.sfpu.stochastic_round import LaneWords, RandomBits, RoundMode, RoundRequest
 from bitpath.verif.kit.known_answers import Archive, compare, played, read, swept
 from bitpath.verif.kit.unit_bench import ENGINE_PATIENCE_CYCLES, Request, cases, covers, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.dot.dot import DotCase, Mode, block_payloads, lone

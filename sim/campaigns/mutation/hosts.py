@@ -94,7 +94,7 @@ CONTROL = {
     "rtl/tensix/matrix": ("registers", "matrix_unit", "mover", "cell_row", "instruction"),
     "rtl/tensix/engine": ("tensix_engine",),
     "rtl/tensix/stream": ("expanders",),
-    "rtl/tensix/vector": ("sfp_stochastic_round",),
+    "rtl/tensix/sfpu": ("sfp_stochastic_round",),
     "rtl/aie_ml_v2/vector": ("vector_mac", "operand_shapes", "native_shapes"),
     "rtl/aie_ml_v2/floats": ("operators",),
     "rtl/aie_ml_v2/cascade": ("cascade",),

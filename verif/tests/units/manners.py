@@ -188,7 +188,7 @@ RESET_LESS = {
     "tensix/unpack/tilise_address": "request start",
     "tensix/unpack/turn_buffer": "faces turns",
     "tensix/unpack/unpacker": "rows",
-    "tensix/vector/sfp_stochastic_round": "results value",
+    "tensix/sfpu/sfp_stochastic_round": "results value",
     "trainium3/array/psum_column": "index mask mode random store value",
     "trainium3/array/psum_memory": "shown",
     "trainium3/core/tensor_slots": "banks held held held place",

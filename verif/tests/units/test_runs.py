@@ -26,7 +26,7 @@ from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
 from bitpath.rtl.tensix.stream.counters import CounterConfig
 from bitpath.rtl.tensix.stream.expanders import InstructionExpanderConfig, MopExpanderConfig, ReplayExpanderConfig
 from bitpath.rtl.tensix.unpack.layouts import ConversionConfig, TurnBufferConfig
-from bitpath.rtl.tensix.vector.stochastic_round import SfpStochasticRoundConfig
+from bitpath.rtl.tensix.sfpu.stochastic_round import SfpStochasticRoundConfig
 from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCastConfig
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig

@@ -5,8 +5,8 @@ from functools import partial
 from amaranth import Cat, Const, Mux, Value
 
 from bitpath.golden.tensix.declarations.numerics import StochasticCompare
-from bitpath.rtl.tensix.vector.sfp_stochastic_round import PrngLane, PrngSeed, SfpStochasticRound
-from bitpath.rtl.tensix.vector.stochastic_round import (
+from bitpath.rtl.tensix.sfpu.sfp_stochastic_round import PrngLane, PrngSeed, SfpStochasticRound
+from bitpath.rtl.tensix.sfpu.stochastic_round import (
     LANES,
     PrngStep,
     RoundMode,
@@ -17,7 +17,7 @@ from bitpath.verif.formal.claim import Claim
 from bitpath.verif.formal.contracts import offer_property
 from bitpath.verif.formal.property import Properties, Sabotage
 
-ROOM = "tensix/vector"
+ROOM = "tensix/sfpu"
 _UNIT = partial(SfpStochasticRound, SfpStochasticRoundConfig())
 DISCARDED_BITS = {RoundMode.FP16A: 13, RoundMode.FP16B: 16}
 LARGEST = {RoundMode.UINT8: 255, RoundMode.INT8: 127, RoundMode.UINT16: 65535, RoundMode.INT16: 32767}
@@ -119,7 +119,7 @@ def seed_order(claim: Claim) -> None:
 def floats(claim: Claim, mode: RoundMode, compare: StochasticCompare) -> None:
     """The page's shift of the random bits, or of the discarded ones."""
     dut = claim.instantiate("dut", StochasticRound(compare))
-    claim.assume(dut.mode.as_value() == mode.value)
+    claim.assume(dut.mode == mode.value)
     count = DISCARDED_BITS[mode]
     discarded, exponent = dut.word[:count], dut.word[23:31]
     if compare is StochasticCompare.TOP_BITS:
@@ -142,7 +142,7 @@ def floats(claim: Claim, mode: RoundMode, compare: StochasticCompare) -> None:
 )
 def integers(claim: Claim, mode: RoundMode) -> None:
     dut = claim.instantiate("dut", StochasticRound(StochasticCompare.TOP_BITS))
-    claim.assume(dut.mode.as_value() == mode.value)
+    claim.assume(dut.mode == mode.value)
     exponent = dut.word[23:31]
     # The number times 2**24; those of 2**17 and above saturate as 2**17 does.
     near = claim.value(Mux(exponent > 144, 18, exponent - 126)[:5], "near", 5)
