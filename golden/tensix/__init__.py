@@ -40,7 +40,9 @@ from bitpath.golden.tensix.matrix.mvmul import dotpv, gapool, mvmul, mvmul_row
 from bitpath.golden.tensix.matrix.pooling import gmpool
 from bitpath.golden.tensix.operands.arguments import broadcast_src_b, phases
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
-from bitpath.golden.tensix.vector import Prng, StochasticMode, StoreMode, sfp_stoch_rnd, sfpload, sfpstore
+from bitpath.golden.tensix.sfpu.conversion import StoreMode, sfpload, sfpstore
+from bitpath.golden.tensix.sfpu.prng import Prng
+from bitpath.golden.tensix.sfpu.rounding import StochasticMode, sfp_stoch_rnd
 
 # Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program

@@ -13,6 +13,7 @@ from bitpath.golden.tensix.declarations.encodings import (
     THREAD_FIELDS,
     THREAD_REGISTERS,
     Fields,
+    UndefinedBehavior,
 )
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_ROWS,
@@ -30,10 +31,6 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
 
 # Errors of programs of Tensix instructions.
-
-
-class UndefinedBehavior(ValueError):
-    """A page of the instruction set calls the behaviour of an instruction here undefined."""
 
 
 class DeadlockError(RuntimeError):

@@ -175,6 +175,10 @@ THREAD_FIELDS: dict[Chip, Fields] = {
 """Fields of a thread's own registers; modifiers are whole words, of which Rwc and Adc know the fields."""
 
 
+class UndefinedBehavior(ValueError):
+    """A page of the instruction set calls the behaviour of an instruction here undefined."""
+
+
 OPCODE_LOW = 24
 """Lowest bit of the opcode."""
 WORD_BITS = 32

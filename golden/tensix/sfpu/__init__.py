@@ -1,0 +1,6 @@
+"""The Vector unit, SFPU: 32 lanes of 32 bits, its instructions, and straight-line programs on batches of Dst tiles."""
+
+from bitpath.golden.tensix.sfpu.execute import execute
+from bitpath.golden.tensix.sfpu.lanes import Lanes
+
+__all__ = ["Lanes", "execute"]
