@@ -16,23 +16,25 @@ from amaranth.lib import data
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
+from bitpath.golden.tensix.declarations.sfpu import (
+    COLUMNS,
+    GENERAL,
+    LANES,
+    MISC_BITS,
+    PROGRAMMED,
+    STACK_DEPTH,
+    TEMPLATES,
+)
 from bitpath.rtl.common.config import UnitConfig
 
-LANES, ROWS, ROW_LANES = 32, 4, 8
+ROWS = LANES // COLUMNS
 WORD_BITS = 32
 ADDRESS_BITS = 10
 """Bits of an address of Dst: its row without the lower two bits, odd columns in bit 1."""
 DATUM_BITS = ADDRESS_BITS + 4
 """Bits of a datum's row and column."""
-REGISTERS = 8
-"""General registers of a lane, LReg 0 to 7."""
-PROGRAMMED = 4
-"""Registers that SFPCONFIG alone writes, LReg 11 to 14; all lanes of a column have the same."""
-TEMPLATE_VD = 12
-"""VD from which on a word becomes an instruction template."""
-STACK_DEPTH = 8
-MACROS = 4
-"""Instruction templates, and sequences, of SFPLOADMACRO."""
+REGISTERS = len(GENERAL)
+"""Registers of a lane that instructions write."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,18 +52,18 @@ class SfpuConfig(UnitConfig):
 
 
 class LaneConfig(data.Struct):
-    """The bits of LaneConfig, which SFPCONFIG writes."""
+    """The bits of LaneConfig, which SFPCONFIG writes; comments have the pages' names."""
 
-    fp16_infinity: 1
+    fp16_infinity: 1  # ENABLE_FP16A_INF
     no_templates: 1  # DISABLE_BACKDOOR_LOAD
     swap_index: 1  # ENABLE_DEST_INDEX
     load_index: 1  # CAPTURE_DEFAULT_DEST_INDEX
-    block_store: 1
-    block_load: 1
-    load_odd: 1
-    store_odd: 1
+    block_store: 1  # BLOCK_DEST_WR_FROM_SFPU
+    block_load: 1  # BLOCK_SFPU_RD_FROM_DEST
+    load_odd: 1  # DEST_RD_COL_EXCHANGE
+    store_odd: 1  # DEST_WR_COL_EXCHANGE
     invert_swap: 1  # EXCHANGE_SRCB_SRCC
-    block_moves: 2
+    block_moves: 2  # BLOCK_DEST_MOV
     reserved: 1
     row_mask: ROWS
     reserved_high: 2
@@ -93,18 +95,18 @@ class LaneState(data.Struct):
 class ColumnState(data.Struct):
     """Registers that SFPCONFIG writes, those of the lanes of a column; ``misc`` and below are SFPLOADMACRO's."""
 
-    programmed: data.ArrayLayout(WORD_BITS, PROGRAMMED)
+    programmed: data.ArrayLayout(WORD_BITS, len(PROGRAMMED))
     lane_config: LaneConfig
-    templates: data.ArrayLayout(WORD_BITS, MACROS)
-    sequences: data.ArrayLayout(WORD_BITS, MACROS)
-    misc: 12
+    templates: data.ArrayLayout(WORD_BITS, TEMPLATES)
+    sequences: data.ArrayLayout(WORD_BITS, TEMPLATES)
+    misc: MISC_BITS
 
 
 class SfpuState(data.Struct):
     """All registers of the Vector unit but those between the two cycles of an instruction; ``rotated`` is Wormhole's."""
 
     lanes: data.ArrayLayout(LaneState, LANES)
-    columns: data.ArrayLayout(ColumnState, ROW_LANES)
+    columns: data.ArrayLayout(ColumnState, COLUMNS)
     rotated: data.ArrayLayout(WORD_BITS, ROWS)  # VC of each row's last lane in the last SFPSHFT2 that rotated lanes
 
 

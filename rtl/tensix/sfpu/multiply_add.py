@@ -131,7 +131,7 @@ class Multiply(wiring.Component):
         against = infinite[2] & (sign ^ self.c[-1])
         cancels = against & (special[0] | special[1] | (Const(0) if blackhole else above))
         o = self.o
-        kept = Cat(product[:DROPPED_BITS + 1].any(), product[DROPPED_BITS + 1 :])
+        kept = Cat(product[: DROPPED_BITS + 1].any(), product[DROPPED_BITS + 1 :])
         zero = nothing | below
         m.d.comb += [
             o.significand.eq(Mux(zero, 0, kept)),

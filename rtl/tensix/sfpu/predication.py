@@ -8,7 +8,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import Chip
-from bitpath.rtl.tensix.sfpu.layouts import STACK_DEPTH, WORD_BITS, Entry, Predication, modifier, named
+from bitpath.golden.tensix.declarations.sfpu import STACK_DEPTH
+from bitpath.rtl.tensix.sfpu.layouts import WORD_BITS, Entry, Predication, modifier, named
 
 TRUTH_TABLES = (0b1100, 0b0011, 0b1000, 0b1110, 0b0010, 0b1011, 0b0100, 0b1101, 0b0001, 0b0111, 0b0110, 0b1001)
 """Functions of modifiers 1 to 12: bit 2 * b + a is the value for a and b: b, not b, a and b, a or b, a and not b, a or not b,

@@ -14,24 +14,25 @@ from amaranth import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from bitpath.golden.tensix.declarations.formats import COLUMNS, Chip
+from bitpath.golden.tensix.declarations.formats import COLUMNS as DST_COLUMNS
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
+from bitpath.golden.tensix.declarations.sfpu import (
+    COLUMNS,
+    FIRST_TEMPLATE,
+    LANES,
+    PROGRAMMED,
+    PROGRAMMED_DEFAULTS,
+)
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, Covered, Unit, WaveGroup
 from bitpath.rtl.tensix.sfpu.dst_words import WIDE_STORES, DstMode
 from bitpath.rtl.tensix.sfpu.interlock import LANE_MOVES, RegisterMasks
 from bitpath.rtl.tensix.sfpu.layouts import (
     ADDRESS_BITS,
-    LANES,
-    LOAD_FORM,
-    PROGRAMMED,
     REGISTERS,
-    ROW_LANES,
     ROWS,
-    TEMPLATE_VD,
     WORD_BITS,
-    ColumnState,
-    LaneConfig,
     SfpuConfig,
     SfpuState,
     destination,
@@ -43,8 +44,6 @@ from bitpath.rtl.tensix.sfpu.sfpu_lane import ROTATE, ROTATE_COPY4, SHIFT, SfpuL
 
 NO_TEMPLATES = ("SFPLOAD", "SFPLOADI", "SFPLOADMACRO", "SFPNOP", "SFPCONFIG")
 """Instructions that no VD turns into a template."""
-PROGRAMMED_VALUES = (0xBF800000, 0x37800000, 0xBF2CC4C7, 0xBEB08FF9)
-"""LReg 11 to 14 that SFPCONFIG writes with an immediate: -1, 2**-16, -0.67487759 and -0.34484843."""
 LANE_CONFIG, MISC = 15, 8
 IMMEDIATE_BITS = 16
 
@@ -62,12 +61,12 @@ class DstStore(data.Struct):
     2 * (l mod 8), or the next one if ``odd``; of 32 bits if ``wide``."""
 
     lanes: LANES
-    odd: ROW_LANES
+    odd: COLUMNS
     wide: 1
     words: data.ArrayLayout(WORD_BITS, LANES)
 
 
-DstRows = data.ArrayLayout(data.ArrayLayout(WORD_BITS, COLUMNS), ROWS)
+DstRows = data.ArrayLayout(data.ArrayLayout(WORD_BITS, DST_COLUMNS), ROWS)
 """Words of four rows of Dst, in the register's bit order; those of 16 bits are in the lower half."""
 
 
@@ -118,7 +117,7 @@ class Sfpu(wiring.Component):
         m.d.comb += [execute.eq(self.i.valid & self.i.ready), self.busy.eq(second | prng_seed.busy)]
         vd, mod = Signal(4), Signal(4)
         m.d.comb += [vd.eq(destination(word)), mod.eq(modifier(word))]
-        legal = (vd < TEMPLATE_VD) | Cat(each.lane_config.no_templates for each in self.state.columns).any()
+        legal = (vd < FIRST_TEMPLATE) | Cat(each.lane_config.no_templates for each in self.state.columns).any()
         self._issue(m, platform, execute, legal, mod, second, prng_seed.busy)
         lanes = [instantiate(m, platform, f"lane_{number}", SfpuLane, config) for number in range(LANES)]
         for column, state in enumerate(self.state.columns):
@@ -170,17 +169,17 @@ class Sfpu(wiring.Component):
                     m.d.sync += state.sequences[place].eq(value)
             with m.If(vd == MISC):
                 m.d.sync += state.misc.eq(combined(state.misc))
-            for place in range(PROGRAMMED):
-                with m.If(vd == LANE_CONFIG - PROGRAMMED + place):
-                    m.d.sync += state.programmed[place].eq(Mux(mod[0], PROGRAMMED_VALUES[place], source))
+            for place, number in enumerate(PROGRAMMED):
+                with m.If(vd == number):
+                    m.d.sync += state.programmed[place].eq(Mux(mod[0], PROGRAMMED_DEFAULTS[place], source))
             with m.If(vd == LANE_CONFIG):
                 before = state.lane_config.as_value()
                 after = combined(before)
                 upper = Mux(mod[0], before[IMMEDIATE_BITS:], after[IMMEDIATE_BITS:])
                 m.d.sync += before.eq(Cat(after[:IMMEDIATE_BITS], upper))
-        with m.If(execute & (vd >= TEMPLATE_VD) & ~state.lane_config.no_templates & ~named(word, *NO_TEMPLATES)):
+        with m.If(execute & (vd >= FIRST_TEMPLATE) & ~state.lane_config.no_templates & ~named(word, *NO_TEMPLATES)):
             for place in range(len(state.templates)):
-                with m.If(vd == TEMPLATE_VD + place):
+                with m.If(vd == FIRST_TEMPLATE + place):
                     m.d.sync += state.templates[place].eq(word)
         with m.If(self.preset.valid):
             m.d.sync += state.eq(self.preset.p.columns[column])
@@ -207,15 +206,16 @@ class Sfpu(wiring.Component):
             ]
         seed = prng_seed.state
         for number, lane in enumerate(lanes):
-            row, column = divmod(number, ROW_LANES)
+            row, column = divmod(number, COLUMNS)
             state, own = self.state.columns[column], self.dst[row]
-            left = lanes[number - 1 if column else number + ROW_LANES - 1].vc
+            left = lanes[number - 1 if column else number + COLUMNS - 1].vc
             beside = left if column else Mux(mod == SHIFT, rotated[row], left)
             odd = load_odd[column]
-            group = [lanes[column + each * ROW_LANES] for each in range(ROWS)]
+            group = [lanes[column + each * COLUMNS] for each in range(ROWS)]
             # Registers 0 to 3, and 4 to 7: row r of register i becomes row i of register r.
             turned = [
-                group[register % ROWS].state.registers[register - register % ROWS + row] for register in range(REGISTERS)
+                group[register % ROWS].state.registers[register - register % ROWS + row]
+                for register in range(REGISTERS)
             ]
             m.d.comb += [
                 lane.execute.eq(execute),
@@ -228,7 +228,7 @@ class Sfpu(wiring.Component):
                 lane.dst.eq(Mux(odd, own[2 * column + 1], own[2 * column])),
                 lane.place.eq(Cat(odd, Const(column, 3), Const(row, 2), address[2:])),
                 lane.transposed.as_value().eq(Cat(turned)),
-                lane.below.eq(lanes[number + ROW_LANES].state.registers[0] if row < ROWS - 1 else 0),
+                lane.below.eq(lanes[number + COLUMNS].state.registers[0] if row < ROWS - 1 else 0),
                 lane.beside.eq(beside),
                 lane.preset.eq(self.preset.valid),
                 lane.preset_state.eq(self.preset.p.lanes[number]),
@@ -246,10 +246,10 @@ class Sfpu(wiring.Component):
         last lane of the row in the SFPSHFT2 before that rotated lanes."""
         if self.config.chip is Chip.BLACKHOLE:
             return [Const(0)] * ROWS
-        rotates = execute & named(self.i.p.word, "SFPSHFT2") & mod.matches(ROTATE, ROTATE_COPY4) & (vd < TEMPLATE_VD)
+        rotates = execute & named(self.i.p.word, "SFPSHFT2") & mod.matches(ROTATE, ROTATE_COPY4) & (vd < FIRST_TEMPLATE)
         for row, held in enumerate(self.state.rotated):
             with m.If(rotates):
-                m.d.sync += held.eq(lanes[(row + 1) * ROW_LANES - 1].vc)
+                m.d.sync += held.eq(lanes[(row + 1) * COLUMNS - 1].vc)
             with m.If(self.preset.valid):
                 m.d.sync += held.eq(self.preset.p.rotated[row])
         return list(self.state.rotated)

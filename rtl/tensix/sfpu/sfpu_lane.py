@@ -17,18 +17,17 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
+from bitpath.golden.tensix.declarations.sfpu import CONSTANTS, FIRST_TEMPLATE, LANES, PROGRAMMED
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.sfpu.dst_words import DstMode, FromDst, ToDst
 from bitpath.rtl.tensix.sfpu.layouts import (
     DATUM_BITS,
-    LANES,
     MULTIPLY_ADDS,
-    PROGRAMMED,
     REGISTERS,
     ROWS,
-    TEMPLATE_VD,
     WORD_BITS,
+    Entry,
     LaneConfig,
     LaneState,
     SfpuConfig,
@@ -42,13 +41,23 @@ from bitpath.rtl.tensix.sfpu.simple import RANDOM_WORD, Simple
 from bitpath.rtl.tensix.sfpu.stochastic_round import PrngStep
 from bitpath.rtl.tensix.sfpu.tables import ONE, LookUp
 
-CONSTANT = 0x3F56594B
-"""LReg 8, 0.8373."""
 FLAG_INSTRUCTIONS = ("SFPENCC", "SFPPUSHC", "SFPPOPC", "SFPCOMPC")
 """Instructions that act on all lanes, enabled or not."""
 COMPARES = ("SFPLE", "SFPGT")
 PLAIN = (
-    *("SFPLOADI", "SFPDIVP2", "SFPEXEXP", "SFPEXMAN", "SFPIADD", "SFPSHFT", "SFPABS", "SFPAND", "SFPOR", "SFPXOR", "SFPNOT"),
+    *(
+        "SFPLOADI",
+        "SFPDIVP2",
+        "SFPEXEXP",
+        "SFPEXMAN",
+        "SFPIADD",
+        "SFPSHFT",
+        "SFPABS",
+        "SFPAND",
+        "SFPOR",
+        "SFPXOR",
+        "SFPNOT",
+    ),
     *("SFPLZ", "SFPSETEXP", "SFPSETMAN", "SFPSETSGN", "SFPCAST", "SFP_STOCH_RND", "SFPARECIP"),
 )
 """Instructions of one cycle that write a value to VD of the enabled lanes; SFPMOV, SFPSHFT2, SFPLE and SFPGT do on conditions."""
@@ -90,12 +99,13 @@ class SfpuLane(wiring.Component):
 
     def __init__(self, config: SfpuConfig):
         self.config = config
+        reset = dict.fromkeys(Entry.as_shape().members, config.numerics.sfpu_reset_conditional)
         super().__init__(
             {
                 "execute": In(1),
                 "word": In(WORD_BITS),
                 "number": In(range(LANES)),
-                "programmed": In(data.ArrayLayout(WORD_BITS, PROGRAMMED)),
+                "programmed": In(data.ArrayLayout(WORD_BITS, len(PROGRAMMED))),
                 "lane_config": In(LaneConfig),
                 "special": In(WORD_BITS),
                 "mode": In(DstMode),
@@ -108,7 +118,7 @@ class SfpuLane(wiring.Component):
                 "preset_state": In(LaneState),
                 "seeded": In(1),
                 "seed": In(WORD_BITS),
-                "state": Out(LaneState),
+                "state": Out(LaneState, init={"predication": {"current": reset}}),
                 "vc": Out(WORD_BITS),
                 "store": Out(1),
                 "stored": Out(WORD_BITS),
@@ -125,11 +135,9 @@ class SfpuLane(wiring.Component):
             vd.eq(destination(word)),
             mod.eq(modifier(word)),
             enabled.eq(
-                self.execute
-                & ~self.lane_config.row_mask.bit_select(self.number[3:], 1)
-                & (~current.use | current.flag)
+                self.execute & ~self.lane_config.row_mask.bit_select(self.number[3:], 1) & (~current.use | current.flag)
             ),
-            legal.eq((vd < TEMPLATE_VD) | self.lane_config.no_templates),
+            legal.eq((vd < FIRST_TEMPLATE) | self.lane_config.no_templates),
             low.eq(vd < REGISTERS),
         ]
         swapping, swapped_b, swapped_c = Signal(), Signal(4), Signal(4)
@@ -156,9 +164,11 @@ class SfpuLane(wiring.Component):
             m.d.sync += [registers.eq(self.preset_state.registers), state.predication.eq(self.preset_state.predication)]
         return m
 
-    def _operands(self, m: Module, vd: Value, mod: Value, swapping: Value, swapped_b: Value, swapped_c: Value) -> list[Signal]:
+    def _operands(
+        self, m: Module, vd: Value, mod: Value, swapping: Value, swapped_b: Value, swapped_c: Value
+    ) -> list[Signal]:
         word, state = self.word, self.state
-        constants = [Const(each, WORD_BITS) for each in (CONSTANT, 0, ONE)]
+        constants = [Const(CONSTANTS[place], WORD_BITS) for place in sorted(CONSTANTS)]
         words = [*state.registers, *constants, *self.programmed, Cat(Const(0, 1), self.number)]
         readable = Array(Value.cast(each) for each in words)
         indirect = named(word, "SFPMAD", "SFPADD", "SFPMUL", "SFPMUL24") & mod[2]

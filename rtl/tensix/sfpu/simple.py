@@ -190,7 +190,9 @@ class Simple(wiring.Component):
 
     def _absolute(self, mod: Value) -> Value:
         c = self.c
-        kept = c[FRACTION_BITS:].all() & c[:FRACTION_BITS].any()
+        kept = c[FRACTION_BITS:].all()
+        if self.config.numerics.sfpabs_clears_infinity:
+            kept &= c[:FRACTION_BITS].any()
         return Mux(mod[0], Cat(c[:SIGN_BIT], c[SIGN_BIT] & kept), twos_complement(c))
 
     def _shifted(self, m: Module, mod: Value, immediate: Value) -> Value:
