@@ -191,90 +191,14 @@ class Add(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         p = self.i
-        blackhole = self.chip is Chip.BLACKHOLE
-        addend_exponent, addend_sign = p.addend[FRACTION_BITS:-1], p.addend[-1]
-        present = addend_exponent.any()
-        addend = Signal(ADDEND_BITS)
-        m.d.comb += addend.eq(
-            Mux(present, Cat(Const(0, GUARD_BITS), p.addend[:FRACTION_BITS], Const(1, 1)), 0),
-        )
-        product_larger = p.exponent > addend_exponent
-        exponent = Signal(EXPONENT_BITS)
-        m.d.comb += exponent.eq(Mux(product_larger, p.exponent, addend_exponent))
-        product = shifted_right(m, p.significand, (exponent - p.exponent)[:EXPONENT_BITS], "product")
-        other = shifted_right(m, addend, (exponent - addend_exponent)[:EXPONENT_BITS], "addend")
-
-        differ = p.sign ^ addend_sign
-        total, sign = Signal(SUM_BITS), Signal()
-        larger = product >= other
-        difference = Mux(larger, product - other, other - product)
-        m.d.comb += [
-            sign.eq(Mux(larger, p.sign, addend_sign)),
-            total.eq(Mux(differ, difference, product + other)),
-        ]
-
-        # Position of the leading one; place 26 is that of a sum with the addend's or product's own exponent.
-        place = Signal(range(SUM_BITS))
-        for bit in range(SUM_BITS):
-            with m.If(total[bit]):
-                m.d.comb += place.eq(bit)
-        moved = Signal(range(-SUM_BITS, (1 << EXPONENT_BITS) + 2))
-        m.d.comb += moved.eq(exponent + place - (ADDEND_BITS - 1))
-        left = Signal(range(SUM_BITS))
-        significand = Signal(ADDEND_BITS)
-        right = [total[1:] | total[0], Cat(total[2:] | (total[:2].any() if blackhole else total[0]))]
-        underflows = moved <= 0 if blackhole else moved == 0
-        m.d.comb += left.eq((ADDEND_BITS - 1) - place)
-        with m.If(place == ADDEND_BITS + 1):
-            m.d.comb += significand.eq(right[1])
-        with m.Elif(place == ADDEND_BITS):
-            m.d.comb += significand.eq(right[0])
-        if blackhole:
-            # One place less, so that the leading one is the fraction's highest bit.
-            with m.Elif(underflows & (place == ADDEND_BITS - 1)):
-                m.d.comb += significand.eq(right[0])
-            with m.Elif(underflows):
-                m.d.comb += significand.eq(total << (left - 1)[: len(left)])
-        with m.Else():
-            m.d.comb += significand.eq(total << left)
+        exponent, total, sign = self._total(m)
+        moved, underflows, significand = self._normalised(m, exponent, total)
         fraction, guards = significand[GUARD_BITS:-1], significand[:GUARD_BITS]
-        up = Signal()
         code = Signal(FP32.width - 1)
-        m.d.comb += [
-            up.eq(guards[2] & (guards[0] | guards[1] | significand[GUARD_BITS])),
-            code.eq(Cat(fraction, Mux(underflows, 0, moved[:EXPONENT_BITS])) + up),
-        ]
-
-        result = Signal(FP32.width)
-        flushed = ~code[FRACTION_BITS:].any()
-        overflows = moved >= INFINITY
-        rounded = Cat(code, sign)
+        up = guards[2] & (guards[0] | guards[1] | significand[GUARD_BITS])
+        m.d.comb += code.eq(Cat(fraction, Mux(underflows, 0, moved[:EXPONENT_BITS])) + up)
         infinity = Const(FP32.infinity_code, FP32.width - 1)
-        if blackhole:
-            zero = Cat(Const(0, FP32.width - 1), addend_sign & p.sign)
-            m.d.comb += result.eq(
-                Mux(
-                    p.zero,
-                    Mux(present, p.addend, zero),
-                    Mux(
-                        total == 0,
-                        zero,
-                        Mux(overflows, Cat(infinity, sign), Cat(Mux(flushed, 0, code), sign)),
-                    ),
-                )
-            )
-            nan = Const(CANONICAL_NAN, FP32.width)
-        else:
-            lost = (total == 0) | (moved < 0) | flushed
-            m.d.comb += result.eq(
-                Mux(
-                    p.zero,
-                    Mux(present, p.addend, 0),
-                    Mux(overflows & total.any(), Cat(infinity, sign), Mux(lost, 0, rounded)),
-                )
-            )
-            leaked = Mux(overflows | lost, 0, code)
-            nan = Cat(leaked | LOW_NAN, p.nan_sign)
+        result, nan = self._result(total, sign, moved, code, Cat(infinity, sign))
         with m.Switch(p.outcome):
             with m.Case(Outcome.SUM):
                 m.d.comb += self.o.eq(result)
@@ -284,10 +208,72 @@ class Add(wiring.Component):
                 m.d.comb += self.o.eq(Cat(infinity, p.sign))
             with m.Case(Outcome.NAN):
                 m.d.comb += self.o.eq(nan)
-        if blackhole:
+        if self.chip is Chip.BLACKHOLE:
             with m.If(p.integer):
                 m.d.comb += self.o.eq(self._mul24(m))
         return m
+
+    def _total(self, m: Module) -> tuple[Signal, Signal, Signal]:
+        """Return the larger exponent, and magnitude and sign of the sum of the aligned numbers."""
+        p = self.i
+        addend_exponent, addend_sign = p.addend[FRACTION_BITS:-1], p.addend[-1]
+        addend, exponent = Signal(ADDEND_BITS), Signal(EXPONENT_BITS)
+        total, sign = Signal(SUM_BITS), Signal()
+        m.d.comb += [
+            addend.eq(Mux(addend_exponent.any(), Cat(Const(0, GUARD_BITS), p.addend[:FRACTION_BITS], Const(1, 1)), 0)),
+            exponent.eq(Mux(p.exponent > addend_exponent, p.exponent, addend_exponent)),
+        ]
+        product = shifted_right(m, p.significand, (exponent - p.exponent)[:EXPONENT_BITS], "product")
+        other = shifted_right(m, addend, (exponent - addend_exponent)[:EXPONENT_BITS], "addend")
+        larger = product >= other
+        difference = Mux(larger, product - other, other - product)
+        m.d.comb += [
+            sign.eq(Mux(larger, p.sign, addend_sign)),
+            total.eq(Mux(p.sign ^ addend_sign, difference, product + other)),
+        ]
+        return exponent, total, sign
+
+    def _normalised(self, m: Module, exponent: Signal, total: Signal) -> tuple[Signal, Value, Signal]:
+        """Return the sum's exponent, whether its exponent field is 0, and the significand with guard bits."""
+        blackhole = self.chip is Chip.BLACKHOLE
+        # Place 26 of the leading one is that of a number with the larger exponent.
+        place, moved = Signal(range(SUM_BITS)), Signal(range(-SUM_BITS, (1 << EXPONENT_BITS) + 2))
+        for bit in range(SUM_BITS):
+            with m.If(total[bit]):
+                m.d.comb += place.eq(bit)
+        left, significand = Signal(range(SUM_BITS)), Signal(ADDEND_BITS)
+        m.d.comb += [moved.eq(exponent + place - (ADDEND_BITS - 1)), left.eq((ADDEND_BITS - 1) - place)]
+        right_1 = total[1:] | total[0]
+        right_2 = total[2:] | (total[:2].any() if blackhole else total[0])
+        underflows = moved <= 0 if blackhole else moved == 0
+        with m.If(place == ADDEND_BITS + 1):
+            m.d.comb += significand.eq(right_2)
+        with m.Elif(place == ADDEND_BITS):
+            m.d.comb += significand.eq(right_1)
+        if blackhole:
+            # One place less, so that the leading one is the fraction's highest bit.
+            with m.Elif(underflows & (place == ADDEND_BITS - 1)):
+                m.d.comb += significand.eq(right_1)
+            with m.Elif(underflows):
+                m.d.comb += significand.eq(total << (left - 1)[: len(left)])
+        with m.Else():
+            m.d.comb += significand.eq(total << left)
+        return moved, underflows, significand
+
+    def _result(self, total: Signal, sign: Signal, moved: Signal, code: Signal, infinity: Value) -> tuple[Value, Value]:
+        """Return the rounded sum, or the addend if the product is zero, and NaN."""
+        p = self.i
+        present = p.addend[FRACTION_BITS:-1].any()
+        flushed, overflows, nothing = ~code[FRACTION_BITS:].any(), moved >= INFINITY, total == 0
+        if self.chip is Chip.BLACKHOLE:
+            zero = Cat(Const(0, FP32.width - 1), p.addend[-1] & p.sign)
+            rounded = Mux(overflows, infinity, Cat(Mux(flushed, 0, code), sign))
+            result = Mux(p.zero, Mux(present, p.addend, zero), Mux(nothing, zero, rounded))
+            return result, Const(CANONICAL_NAN, FP32.width)
+        lost = nothing | (moved < 0) | flushed
+        rounded = Mux(overflows & ~nothing, infinity, Mux(lost, 0, Cat(code, sign)))
+        result = Mux(p.zero, Mux(present, p.addend, 0), rounded)
+        return result, Cat(Mux(overflows | lost, 0, code) | LOW_NAN, p.nan_sign)
 
     def _mul24(self, m: Module) -> Value:
         """Return the integers' product after the addition that the datapath makes with an addend that is not 0."""

@@ -19,7 +19,7 @@ from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.golden.tensix.declarations.sfpu import CONSTANTS, FIRST_TEMPLATE, LANES, PROGRAMMED
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
+from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 from bitpath.rtl.tensix.sfpu.dst_words import DstMode, FromDst, ToDst
 from bitpath.rtl.tensix.sfpu.layouts import (
     DATUM_BITS,

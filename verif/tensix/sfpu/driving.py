@@ -7,6 +7,7 @@ from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.formats import COLUMNS as DST_COLUMNS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.sfpu import COLUMNS, LANES, STACK_DEPTH
+from bitpath.golden.tensix.exact.sfpu_unit import Lane, Unit
 from bitpath.golden.tensix.isa import decode
 from bitpath.golden.tensix.sfpu import Lanes
 from bitpath.rtl.tensix.sfpu.dst_words import WIDE_LOADS, WIDE_STORES, DstMode
@@ -48,6 +49,39 @@ def state_bits(lanes: Lanes) -> int:
         parts |= word << offset
         offset += COLUMN_BITS
     return parts | array_bits(lanes.rotated[COLUMNS - 1 :: COLUMNS]) << offset
+
+
+def exactly(lanes: Lanes) -> Unit:
+    """Return golden's lanes as those of its scalar twin."""
+    flags, uses = (each.T.tolist() for each in lanes.stack)
+    own = [
+        Lane(
+            registers=lanes.lreg[:, lane].tolist(),
+            flag=bool(lanes.flags[lane]),
+            conditional=bool(lanes.use_flags[lane]),
+            stack=list(zip(flags[lane], uses[lane], strict=True))[: lanes.depth[lane]],
+            random=int(lanes.prng[lane]),
+            config=int(lanes.lane_config[lane]),
+            templates=lanes.templates[:, lane].tolist(),
+            sequences=lanes.sequences[:, lane].tolist(),
+            misc=int(lanes.misc[lane]),
+        )
+        for lane in range(LANES)
+    ]
+    return Unit(lanes=own, rotated=lanes.rotated.tolist())
+
+
+def lane_bits(lane: Lane) -> int:
+    """Return the state of a lane of the twin; entries of the stack from its depth on are 0."""
+    bits = sum(word << place * WORD_BITS for place, word in enumerate(lane.registers[:REGISTERS]))
+    for place, (flag, use) in enumerate([(lane.flag, lane.conditional), *reversed(lane.stack)]):
+        bits |= (flag | use << 1) << FLAG_AT + 2 * place
+    return bits | len(lane.stack) << DEPTH_AT | lane.random << RANDOM_AT
+
+
+def defined_lane(bits: int) -> int:
+    """Return a state of a lane with the stack's entries from its depth on cleared."""
+    return bits & ~ENTRY_MASKS[bits >> DEPTH_AT & 15]
 
 
 ENTRY_MASKS = [((1 << 2 * (STACK_DEPTH - depth)) - 1) << FLAG_AT + 2 + 2 * depth for depth in range(STACK_DEPTH + 1)]
@@ -177,6 +211,10 @@ class SfpuDriver:
         dut.i__valid.value = 0
         self._before = word
         return store
+
+    def forget(self) -> None:
+        """Leave no cycle free before the next instruction."""
+        self._before = 0
 
     def conditions(self) -> int:
         """Return the lanes' flags, lane 0's use of them and the depth of its stack in the state that was seen."""

@@ -23,10 +23,10 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.common.dot.dot_product import DotAccumulatorConfig, DotProductConfig, MultiplyAddConfig
 from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig, UnpackAddressConfig
 from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
+from bitpath.rtl.tensix.sfpu.stochastic_round import SfpStochasticRoundConfig
 from bitpath.rtl.tensix.stream.counters import CounterConfig
 from bitpath.rtl.tensix.stream.expanders import InstructionExpanderConfig, MopExpanderConfig, ReplayExpanderConfig
 from bitpath.rtl.tensix.unpack.layouts import ConversionConfig, TurnBufferConfig
-from bitpath.rtl.tensix.sfpu.stochastic_round import SfpStochasticRoundConfig
 from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCastConfig
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig
