@@ -23,6 +23,7 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.common.dot.dot_product import DotAccumulatorConfig, DotProductConfig, MultiplyAddConfig
 from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig, UnpackAddressConfig
 from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
+from bitpath.rtl.tensix.sfpu.layouts import SfpuConfig
 from bitpath.rtl.tensix.sfpu.stochastic_round import SfpStochasticRoundConfig
 from bitpath.rtl.tensix.stream.counters import CounterConfig
 from bitpath.rtl.tensix.stream.expanders import InstructionExpanderConfig, MopExpanderConfig, ReplayExpanderConfig
@@ -75,6 +76,7 @@ class Run:
 
 
 PLAIN = replace(AIE_ML_V2.numerics, mx_nan_block=False)
+SFPU_BLACKHOLE = SfpuConfig(chip=Chip.BLACKHOLE, numerics=BLACKHOLE.numerics)
 EARLIER = WORMHOLE.variant(
     "earlier", stochastic_compare=(StochasticCompare.ALL_BITS, WORMHOLE.sources["stochastic_compare"])
 )
@@ -275,6 +277,16 @@ RUNS = {
         Run("sfp_stochastic_round", SfpStochasticRoundConfig(numerics=BLACKHOLE.numerics), "verilator", 300, 13, 17_200),
         Run("sfp_stochastic_round", SfpStochasticRoundConfig(numerics=BLACKHOLE.numerics), "icarus", 50, 10, 500, tests="^(?!.*(every_discarded|edges))", env={"BITPATH_SEQUENCE": "300"}, deep=True),
         Run("sfp_stochastic_round", SfpStochasticRoundConfig(numerics=EARLIER.numerics), "verilator", 2000, 13, 20_000, deep=True),
+        # Every instruction with every modifier, related operands, accesses, programs, every pair, seeds, resets.
+        Run("sfpu_lane", SfpuConfig(), "verilator", 500, 4, 900),
+        Run("sfpu_lane", SFPU_BLACKHOLE, "verilator", 500, 4, 1_000),
+        Run("sfpu_lane", SFPU_BLACKHOLE, "icarus", 10, 4, 500, deep=True),
+        Run("sfpu_lane", SfpuConfig(numerics=WORMHOLE_DOCUMENTED.numerics), "verilator", 20_000, 4, 30_000, deep=True),
+        Run("sfpu_lane", SFPU_BLACKHOLE, "verilator", 20_000, 4, 30_000, deep=True),
+        Run("sfpu", SfpuConfig(), "verilator", 300, 23, 1_200),
+        Run("sfpu", SFPU_BLACKHOLE, "verilator", 300, 22, 1_500),
+        Run("sfpu", SfpuConfig(), "verilator", 10_000, 23, 10_000, deep=True),
+        Run("sfpu", SFPU_BLACKHOLE, "verilator", 10_000, 22, 10_000, deep=True),
     ),
 }
 """Runs by the seed of all random choices."""
