@@ -3,7 +3,7 @@
 `Core` runs programs of Tensix instructions, which `isa` encodes and decodes.
 """
 
-from bitpath.golden.tensix import isa, llk
+from bitpath.golden.tensix import isa, llk, sfpu
 from bitpath.golden.tensix.convert.mx import mx_pack, mx_unpack
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.riscv_store import RiscvFormat, riscv_store
@@ -103,6 +103,7 @@ __all__ = [
     "sfp_stoch_rnd",
     "sfpload",
     "sfpstore",
+    "sfpu",
     "tile_image",
     "tile_instructions",
     "tilize",

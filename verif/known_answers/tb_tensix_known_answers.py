@@ -12,7 +12,6 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.tensix import unpack as unpacked_by_golden
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
-from bitpath.golden.tensix.core.counters import COUNTERS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, CHANNELS, DIMENSIONS, UNITS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,
@@ -35,6 +34,7 @@ from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.golden.tensix.declarations.sfpu import LANES, TEMPLATES
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
+from bitpath.golden.tensix.operands.counters import COUNTERS
 from bitpath.golden.tensix.sfpu import Lanes
 from bitpath.golden.tensix.sfpu.lanes_loop import LANE_CONFIG, MISC, PRNG
 from bitpath.golden.tensix.sfpu.lanes_loop import SEQUENCES as SEQUENCES_AT

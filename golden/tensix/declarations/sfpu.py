@@ -54,6 +54,20 @@ MODES: dict[Chip, dict[str, tuple[int, ...]]] = {
 """Modifiers that are neither reserved nor undefined, of instructions that have others; no other instruction has."""
 
 
+# State of the lanes in the vectorised form: two arrays whose first axis has these places.
+#
+# ::
+#
+#     words  uint32 [30, units, 32]   LRegs 0 to 16, PRNG, LaneConfig, LoadMacroConfig, a rotated VC, the stack's depth
+#     bits   bool   [19, units, 32]   LaneFlags, UseLaneFlagsForLaneEnable, both of each stack entry, whether that VC is known
+
+
+PRNG, LANE_CONFIG, TEMPLATE, SEQUENCE, MISC, ROTATED, DEPTH, WORDS = 17, 18, 19, 23, 27, 28, 29, 30
+"""Places in `words` behind the LRegs, of arrays the first, and their number; ROTATED is VC of SFPSHFT2's last rotation."""
+FLAGS, USE_FLAGS, STACK_FLAGS, STACK_USE_FLAGS, HAS_ROTATED, BITS = 0, 1, 2, 10, 18, 19
+"""Places in `bits`, and their number."""
+
+
 # Tables of SFPARECIP: fraction bits 22:16 of the result, by the upper bits of the operand's code.
 
 

@@ -8,6 +8,7 @@ Ref: tt-isa-documentation, VectorUnit, LReg, SFPCONFIG and a page for each instr
 """
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from bitpath.golden.scalar.checked import one_of
@@ -227,6 +228,36 @@ def execute(
         case _:
             for i in executing:
                 _lanewise(unit.lanes[i], unit.enabled(i), instruction, chip, numerics)
+
+
+def execute_together(
+    unit: Unit,
+    instructions: Sequence[tuple[Instruction, bool, Access | None]],
+    *,
+    chip: Chip,
+    numerics: TensixNumerics,
+) -> None:
+    """Execute the instructions of a cycle, each with whether it is scheduled and with its Dst; all read the state before it.
+
+    The load comes before the store, and no two write the same register, as in a cycle of golden's `sfpu.macro`.
+
+    Raises
+    ------
+    UndefinedBehavior : as `execute`.
+    """
+    before = deepcopy(unit)
+    for instruction, scheduled, access in instructions:
+        own = deepcopy(before)
+        execute(own, instruction, chip=chip, numerics=numerics, access=access, scheduled=scheduled)
+        unit.rotated = unit.rotated if own.rotated == before.rotated else own.rotated
+        for lane, new, old in zip(unit.lanes, own.lanes, before.lanes, strict=True):
+            lane.registers = [
+                kept if value == first else value
+                for kept, value, first in zip(lane.registers, new.registers, old.registers, strict=True)
+            ]
+            for name in ("flag", "conditional", "stack", "random", "config", "templates", "sequences", "misc"):
+                if getattr(new, name) != getattr(old, name):
+                    setattr(lane, name, getattr(new, name))
 
 
 def _lanewise(lane: Lane, enabled: bool, instruction: Instruction, chip: Chip, numerics: TensixNumerics) -> None:

@@ -10,8 +10,8 @@ ZEROACC has left undefined.
 import numpy as np
 
 from bitpath.golden.arrays.kernels import kernel, piece
-from bitpath.golden.tensix.declarations.sfpu import LaneConfig
-from bitpath.golden.tensix.sfpu.lanes_loop import LANE_CONFIG, becomes_template, enabled
+from bitpath.golden.tensix.declarations.sfpu import LANE_CONFIG, LaneConfig
+from bitpath.golden.tensix.sfpu.lanes_loop import becomes_template, enabled
 
 FP16, BF16, FP32, INT32, INT8, UINT16, HI16, INT16, LO16 = range(1, 10)
 INT32_ALL, ZERO, INT32_SM, INT8_COMP, LO16_ONLY, HI16_ONLY = range(10, 16)
@@ -63,7 +63,7 @@ def loaded(word, old, mode, fp16_infinity, converts):
             return sign | EXPONENT
         exponent = word >> 10 & 31
         return sign | (exponent + REBIAS if exponent else 0) << 23 | (word & 1023) << 13
-    if mode == BF16 or mode == HI16:
+    if mode in (BF16, HI16):
         return word << 16
     if mode == INT8:
         return sign | word & (0x7F if converts else 0xFF)
@@ -96,13 +96,13 @@ def stored(lane, mode, flushes, converts):
         return flushed(lane) if flushes else lane
     if mode == INT32_SM:
         return sign_magnitude(lane) if converts else lane
-    if mode == INT8 or mode == INT8_COMP:
+    if mode in (INT8, INT8_COMP):
         if mode == INT8_COMP and converts:
             lane = sign_magnitude(lane)
         return sign | INTEGER_EXPONENT | lane & 1023
     if mode == INT16:
         return sign | lane & 0x7FFF
-    if mode == UINT16 or mode == LO16_ONLY:
+    if mode in (UINT16, LO16_ONLY):
         return lane & 0xFFFF
     if mode == HI16_ONLY:
         return lane >> 16
@@ -132,7 +132,7 @@ def logical16(bits, mode):
     """Return 16 bits of Dst as the word that a mode reads."""
     if mode == BF16:
         return bits & 0x8000 | (bits & 255) << 7 | bits >> 8 & 127
-    if mode == FP16 or mode == INT8 or mode == INT8_COMP:
+    if mode in (FP16, INT8, INT8_COMP):
         return bits & 0x8000 | (bits & 31) << 10 | bits >> 5 & 1023
     return bits
 
@@ -142,7 +142,7 @@ def physical16(word, mode):
     """Return the word that a mode writes as 16 bits of Dst."""
     if mode == BF16:
         return word & 0x8000 | word >> 7 & 255 | (word & 127) << 8
-    if mode == FP16 or mode == INT8 or mode == INT8_COMP:
+    if mode in (FP16, INT8, INT8_COMP):
         return word & 0x8000 | word >> 10 & 31 | (word & 1023) << 5
     return word
 

@@ -12,7 +12,6 @@ from bitpath.golden.arrays.parallel import owned
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_width, numbered_member, numerics_or_default
-from bitpath.golden.tensix.sfpu.access_loop import load_words, store_words
 
 
 class StoreMode(IntEnum):
@@ -86,6 +85,8 @@ def sfpload(
     ------
     TypeError, ValueError : another dtype or mode; words of more bits; `lanes` given or missing; shapes that do not broadcast.
     """
+    from bitpath.golden.tensix.sfpu.access_loop import load_words
+
     numerics = numerics_or_default(numerics, chip)
     mode = numbered_member("mode", mode, StoreMode)
     check_array("words", words, np.uint32)
@@ -154,6 +155,8 @@ def sfpstore(
     ------
     TypeError, ValueError : another dtype or mode.
     """
+    from bitpath.golden.tensix.sfpu.access_loop import store_words
+
     numerics = numerics_or_default(numerics, chip)
     check_array("lanes", lanes, np.uint32)
     mode = numbered_member("mode", mode, StoreMode)

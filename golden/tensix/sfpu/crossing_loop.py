@@ -6,18 +6,18 @@ Ref: tt-isa-documentation, pages of the instructions: of Wormhole 3930471, of Bl
 import numpy as np
 
 from bitpath.golden.arrays.kernels import kernel
-from bitpath.golden.tensix.declarations.sfpu import COLUMNS, FIRST_TEMPLATE, LANES, LaneConfig
-from bitpath.golden.tensix.sfpu.lanes_loop import (
+from bitpath.golden.tensix.declarations.sfpu import (
+    COLUMNS,
+    FIRST_TEMPLATE,
     FLAGS,
     HAS_ROTATED,
     LANE_CONFIG,
+    LANES,
     ROTATED,
     USE_FLAGS,
-    WRITABLE,
-    becomes_template,
-    enabled,
-    put,
+    LaneConfig,
 )
+from bitpath.golden.tensix.sfpu.lanes_loop import WRITABLE, becomes_template, enabled, put
 from bitpath.golden.tensix.sfpu.predicate_loop import less
 
 COPY, CHAINED_COPY, ROTATE_AND_COPY, ROTATE, SHIFT = range(5)
@@ -77,7 +77,7 @@ def move_lanes(words, bits, mode, vc, vd, blackhole, backdoor):
                     words[3, unit, lane] = moved
                 else:
                     put(words, unit, lane, vd, moved)
-        if (mode == ROTATE_AND_COPY or mode == ROTATE) and vd < FIRST_TEMPLATE:
+        if (mode in (ROTATE_AND_COPY, ROTATE)) and vd < FIRST_TEMPLATE:
             words[ROTATED, unit] = c
             bits[HAS_ROTATED, unit] = True
 

@@ -8,26 +8,30 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bitpath.golden.tensix.declarations.encodings import BY_NAME, UndefinedBehavior
+from bitpath.golden.tensix.declarations.encodings import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import StochasticCompare, TensixNumerics
 from bitpath.golden.tensix.declarations.sfpu import (
     COLUMNS,
     CONFIG_BITS,
+    DEPTH,
     FIRST_TEMPLATE,
+    HAS_ROTATED,
+    LANE_CONFIG,
+    MISC,
     MISC_BITS,
     MODES,
     PROGRAMMED,
     PROGRAMMED_DEFAULTS,
     SCHEDULED,
+    SEQUENCE,
     STACK_DEPTH,
+    TEMPLATE,
     LaneConfig,
 )
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.isa.words import word_of
-from bitpath.golden.tensix.sfpu import crossing_loop, multiply_add_loop, predicate_loop, rounding_loop, simple_loop
 from bitpath.golden.tensix.sfpu.lanes import Lanes
-from bitpath.golden.tensix.sfpu.lanes_loop import DEPTH, HAS_ROTATED, LANE_CONFIG, MISC, SEQUENCES, TEMPLATES
 
 ALL_LANES = 2
 """SFPMOV's modifier that enables every lane."""
@@ -36,7 +40,6 @@ ZERO, ONE = 9, 10
 NEGATED, INDIRECT = 2, 8
 """Bits of the modifier of SFPADDI and SFPMULI; Wormhole has no negation."""
 NO_IMMEDIATE = -1
-OPCODES = {each.name: each.opcode for each in BY_NAME[Chip.BLACKHOLE].values()}
 NO_TEMPLATES = ("SFPLOAD", "SFPLOADI", "SFPLOADMACRO", "SFPCONFIG", "SFPNOP")
 """Instructions whose words do not become templates."""
 
@@ -59,6 +62,11 @@ class Execution(NamedTuple):
     def state(self) -> tuple[np.ndarray, np.ndarray]:
         """The lanes' arrays, as kernels take them."""
         return self.lanes.words, self.lanes.bits
+
+    @property
+    def name(self) -> str:
+        """The instruction's name without SFP."""
+        return self.instruction.name.removeprefix("SFP")
 
     @property
     def blackhole(self) -> bool:
@@ -108,11 +116,15 @@ def store_template(lanes: Lanes, instruction: Instruction, chip: Chip, scheduled
     vd = instruction.fields.get("vd", 0)
     if scheduled or not FIRST_TEMPLATE <= vd < SCHEDULED or instruction.name in NO_TEMPLATES:
         return False
-    lanes.words[TEMPLATES + vd - FIRST_TEMPLATE][_templates_lanes(lanes)] = word_of(instruction.name, instruction.fields, chip)
+    lanes.words[TEMPLATE + vd - FIRST_TEMPLATE][_templates_lanes(lanes)] = word_of(
+        instruction.name, instruction.fields, chip
+    )
     return True
 
 
 def _multiply_add(at: Execution) -> None:
+    import bitpath.golden.tensix.sfpu.multiply_add_loop as loop
+
     modifier, vd, immediate = at.get("mod"), at.get("vd"), at.get("imm") << 16
     match at.instruction.name:
         case "SFPADDI":
@@ -125,55 +137,61 @@ def _multiply_add(at: Execution) -> None:
             registers = ONE, at.get("vc", vd), ZERO
         case _:
             immediate, registers = NO_IMMEDIATE, (at.get("va"), at.get("vb"), at.get("vc"))
-    multiply_add_loop.multiply_add(*at.state, at.blackhole, modifier, immediate, *registers, vd, at.backdoor)
+    loop.multiply_add(*at.state, at.blackhole, modifier, immediate, *registers, vd, at.backdoor)
 
 
 def _multiply_integers(at: Execution) -> None:
+    import bitpath.golden.tensix.sfpu.multiply_add_loop as loop
+
     operands = (at.get(each) for each in ("mod", "va", "vb", "vc", "vd"))
-    multiply_add_loop.multiply_integers(*at.state, *operands, at.backdoor)
+    loop.multiply_integers(*at.state, *operands, at.backdoor)
 
 
 def _look_up(at: Execution) -> None:
-    modifier, table = at.get("mod"), multiply_add_loop.LUT8
+    import bitpath.golden.tensix.sfpu.multiply_add_loop as loop
+
+    modifier, table = at.get("mod"), loop.LUT8
     if at.instruction.name == "SFPLUTFP32":
         if modifier & 10 == 10:
-            table = multiply_add_loop.LUT16_THREE
+            table = loop.LUT16_THREE
         elif modifier & 2:
-            table = multiply_add_loop.LUT16_SIX_TO_4 if modifier & 1 else multiply_add_loop.LUT16_SIX_TO_3
+            table = loop.LUT16_SIX_TO_4 if modifier & 1 else loop.LUT16_SIX_TO_3
         else:
-            table = multiply_add_loop.LUT32
-    multiply_add_loop.look_up(*at.state, at.blackhole, table, modifier, at.get("vd"), at.backdoor)
+            table = loop.LUT32
+    loop.look_up(*at.state, at.blackhole, table, modifier, at.get("vd"), at.backdoor)
 
 
 def _calculate(at: Execution) -> None:
-    name, modifier, immediate, vd, vc = at.instruction.name, *map(at.get, ("mod", "imm", "vd", "vc"))
-    vb, sets, inverts, every = at.get("vb", vd), simple_loop.NO_FLAG, False, False
+    import bitpath.golden.tensix.sfpu.simple_loop as loop
+
+    name, modifier, immediate, vd, vc = at.name, *map(at.get, ("mod", "imm", "vd", "vc"))
+    vb, sets, inverts, every = at.get("vb", vd), loop.NO_FLAG, False, False
     match name:
-        case "SFPLOADI":
+        case "LOADI":
             modifier, immediate = _loaded(modifier, immediate)
-        case "SFPMOV":
+        case "MOV":
             every = modifier == ALL_LANES
             if modifier & 8:
                 modifier, vc = 0, SPECIAL.get(vc, ZERO)
-        case "SFPDIVP2" | "SFPSETEXP":
+        case "DIVP2" | "SETEXP":
             immediate &= 0xFF
-        case "SFPSETMAN":
+        case "SETMAN":
             immediate <<= 11
-        case "SFPEXEXP":
-            sets, inverts = simple_loop.NEGATIVE if modifier & 2 else sets, bool(modifier & 8)
-        case "SFPLZ":
-            sets, inverts = simple_loop.NOT_32 if modifier & 2 else sets, bool(modifier & 8)
-        case "SFPIADD":
+        case "EXEXP":
+            sets, inverts = loop.NEGATIVE if modifier & 2 else sets, bool(modifier & 8)
+        case "LZ":
+            sets, inverts = loop.NOT_32 if modifier & 2 else sets, bool(modifier & 8)
+        case "IADD":
             immediate = _extended(immediate)
-            sets, inverts = sets if modifier & 4 else simple_loop.NEGATIVE, bool(modifier & 8)
-        case "SFPSHFT":
+            sets, inverts = sets if modifier & 4 else loop.NEGATIVE, bool(modifier & 8)
+        case "SHFT":
             immediate = _extended(immediate)
-        case "SFPABS":
+        case "ABS":
             modifier = modifier & 1 | (0 if at.numerics.sfpabs_clears_infinity else 2)
-        case "SFPAND" | "SFPOR" if at.blackhole and not modifier & 1:
+        case "AND" | "OR" if at.blackhole and not modifier & 1:
             vb = vd
     operands = modifier, immediate, vb, vc, vd
-    simple_loop.calculate(*at.state, OPCODES[name], *operands, sets, inverts, every, at.backdoor)
+    loop.calculate(*at.state, getattr(loop, name), *operands, sets, inverts, every, at.backdoor)
 
 
 def _loaded(mode: int, immediate: int) -> tuple[int, int]:
@@ -199,23 +217,29 @@ def _extended(immediate: int) -> int:
 
 
 def _cast(at: Execution) -> None:
+    import bitpath.golden.tensix.sfpu.rounding_loop as loop
+
     if at.get("mod") == 1:
-        _draw(at, rounding_loop.CAST)
+        _draw(at, loop.CAST)
     else:
         _calculate(at)
 
 
 def _move(at: Execution) -> None:
+    import bitpath.golden.tensix.sfpu.rounding_loop as loop
+
     if at.get("mod") & 8 and at.get("vc") == RANDOM:
-        _draw(at, rounding_loop.RANDOM)
+        _draw(at, loop.RANDOM)
     else:
         _calculate(at)
 
 
 def _draw(at: Execution, mode: int, shift: int = 0) -> None:
+    import bitpath.golden.tensix.sfpu.rounding_loop as loop
+
     top_bits = at.numerics.stochastic_compare is StochasticCompare.TOP_BITS
     operands = (at.get(each) for each in ("rounding", "vb", "vc", "vd"))
-    rounding_loop.round_lanes(*at.state, mode, shift, *operands, top_bits, at.backdoor)
+    loop.round_lanes(*at.state, mode, shift, *operands, top_bits, at.backdoor)
 
 
 def _round(at: Execution) -> None:
@@ -226,11 +250,13 @@ def _round(at: Execution) -> None:
 
 
 def _predicate(at: Execution) -> None:
+    import bitpath.golden.tensix.sfpu.predicate_loop as loop
+
     if at.instruction.name in ("SFPPUSHC", "SFPPOPC"):
         _check_stack(at)
     vd = at.get("vd")
     operands = at.get("mod"), at.get("imm"), at.get("vb", vd), at.get("vc"), vd
-    predicate_loop.predicate(*at.state, OPCODES[at.instruction.name], *operands, at.blackhole, at.backdoor)
+    loop.predicate(*at.state, getattr(loop, at.name), *operands, at.blackhole, at.backdoor)
 
 
 def _check_stack(at: Execution) -> None:
@@ -251,28 +277,37 @@ def _templates_lanes(lanes: Lanes) -> np.ndarray:
 
 
 def _swap(at: Execution) -> None:
+    import bitpath.golden.tensix.sfpu.crossing_loop as loop
+
     modifier = at.get("mod")
-    crossing_loop.swap(*at.state, modifier == 0, MINIMUM_ROWS[modifier], at.get("vc"), at.get("vd"), at.backdoor)
+    loop.swap(*at.state, modifier == 0, MINIMUM_ROWS[modifier], at.get("vc"), at.get("vd"), at.backdoor)
 
 
 def _shift(at: Execution) -> None:
+    import bitpath.golden.tensix.sfpu.crossing_loop as crossing
+    import bitpath.golden.tensix.sfpu.simple_loop as simple
+
     modifier, immediate, vc, vd = map(at.get, ("mod", "imm", "vc", "vd"))
-    if modifier > crossing_loop.SHIFT:
+    if modifier > crossing.SHIFT:
         # VB shares its bits with the immediate.
         vb, amount = at.get("vb", immediate & 15), _extended(immediate) if modifier == 6 else NO_IMMEDIATE
-        flags = simple_loop.NO_FLAG, False, False, at.backdoor
-        simple_loop.calculate(*at.state, OPCODES["SFPSHFT2"], modifier, amount, vb, vc, vd, *flags)
+        flags = simple.NO_FLAG, False, False, at.backdoor
+        simple.calculate(*at.state, simple.SHFT2, modifier, amount, vb, vc, vd, *flags)
         return
-    if modifier == crossing_loop.SHIFT and not (at.blackhole or at.lanes.bits[HAS_ROTATED].all()):
+    if modifier == crossing.SHIFT and not (at.blackhole or at.lanes.bits[HAS_ROTATED].all()):
         raise UndefinedBehavior("a rotation by SFPSHFT2 must come before its mode 4 on Wormhole")
-    crossing_loop.move_lanes(*at.state, modifier, vc, vd, at.blackhole, at.backdoor)
+    crossing.move_lanes(*at.state, modifier, vc, vd, at.blackhole, at.backdoor)
 
 
 def _transpose(at: Execution) -> None:
-    crossing_loop.transpose(*at.state, at.backdoor)
+    import bitpath.golden.tensix.sfpu.crossing_loop as loop
+
+    loop.transpose(*at.state, at.backdoor)
 
 
 def _configure(at: Execution) -> None:
+    import bitpath.golden.tensix.sfpu.crossing_loop as loop
+
     modifier, vd, immediate = map(at.get, ("mod", "vd", "imm"))
     if vd not in CONFIGURED:
         return
@@ -280,15 +315,15 @@ def _configure(at: Execution) -> None:
     columns, value = (1 << COLUMNS) - 1, NO_IMMEDIATE
     if modifier & 8:
         columns = sum((immediate >> 2 * column & 1) << column for column in range(COLUMNS))
-    if modifier & 1 and place not in range(TEMPLATES, SEQUENCES):
+    if modifier & 1 and place not in range(TEMPLATE, SEQUENCE):
         value = PROGRAMMED_DEFAULTS[vd - PROGRAMMED[0]] if vd in PROGRAMMED else immediate
         mask &= IMMEDIATE_MASK if place == LANE_CONFIG else mask
-    crossing_loop.configure(*at.state, place, value, modifier >> 1 & 3 if combines else 0, mask, columns)
+    loop.configure(*at.state, place, value, modifier >> 1 & 3 if combines else 0, mask, columns)
 
 
 RANDOM = 9
 """VC by which SFPMOV reads the random numbers."""
-SPECIAL = dict(enumerate(range(TEMPLATES, MISC + 1))) | {15: LANE_CONFIG}
+SPECIAL = dict(enumerate(range(TEMPLATE, MISC + 1))) | {15: LANE_CONFIG}
 """Places that SFPMOV reads by VC; it reads 0 from others."""
 WORD, IMMEDIATE_MASK = 0xFFFFFFFF, 0xFFFF
 CONFIGURED = (
@@ -302,7 +337,9 @@ MINIMUM_ROWS = (0, 0b1111, 0b0011, 0b0101, 0b1001, 0b0001, 0b0010, 0b0100, 0b100
 OPERATIONS: dict[str, Callable[[Execution], None]] = {
     **dict.fromkeys(("SFPMAD", "SFPADD", "SFPMUL", "SFPADDI", "SFPMULI"), _multiply_add),
     **dict.fromkeys(("SFPLUT", "SFPLUTFP32"), _look_up),
-    **dict.fromkeys(("SFPDIVP2", "SFPEXEXP", "SFPEXMAN", "SFPIADD", "SFPSHFT", "SFPABS", "SFPAND", "SFPOR"), _calculate),
+    **dict.fromkeys(
+        ("SFPDIVP2", "SFPEXEXP", "SFPEXMAN", "SFPIADD", "SFPSHFT", "SFPABS", "SFPAND", "SFPOR"), _calculate
+    ),
     **dict.fromkeys(("SFPNOT", "SFPXOR", "SFPLZ", "SFPSETEXP", "SFPSETMAN", "SFPSETSGN", "SFPARECIP"), _calculate),
     **dict.fromkeys(("SFPSETCC", "SFPENCC", "SFPCOMPC", "SFPPUSHC", "SFPPOPC", "SFPLE", "SFPGT"), _predicate),
     "SFPLOADI": _calculate,

@@ -1,28 +1,35 @@
 """State of the Vector unit: LRegs, lane flags and their stack, random numbers and configuration of 32 lanes."""
 
 from dataclasses import InitVar, dataclass, field
+from math import prod
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.declarations.sfpu import CONSTANTS, LANES, REGISTERS, STACK_DEPTH
-from bitpath.golden.tensix.operands.arguments import numerics_or_default
-from bitpath.golden.tensix.sfpu.lanes_loop import (
+from bitpath.golden.tensix.declarations.sfpu import (
     BITS,
+    CONSTANTS,
     DEPTH,
     FLAGS,
     LANE_CONFIG,
+    LANES,
     MISC,
     PRNG,
+    REGISTERS,
     ROTATED,
-    SEQUENCES,
+    SEQUENCE,
+    STACK_DEPTH,
     STACK_FLAGS,
     STACK_USE_FLAGS,
-    TEMPLATES,
+    TEMPLATE,
     USE_FLAGS,
     WORDS,
 )
+from bitpath.golden.tensix.operands.arguments import numerics_or_default
 
+
+@checked
 @dataclass(frozen=True)
 class Lanes:
     """Lanes of one Vector unit, or of a batch of units that execute the same instructions.
@@ -37,6 +44,10 @@ class Lanes:
     Attributes
     ----------
     words, bits : all of the state, uint32 [30, units, 32] and bool [19, units, 32].
+
+    Raises
+    ------
+    TypeError, ValueError : `batch` is no tuple of sizes; numerics of another unit.
     """
 
     batch: tuple[int, ...] = ()
@@ -45,13 +56,21 @@ class Lanes:
     bits: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self, numerics: TensixNumerics | None) -> None:
-        units = int(np.prod(self.batch))
+        if any(size < 0 for size in self.batch):
+            raise ValueError(f"batch must have no negative sizes, not {self.batch}")
+        units = prod(self.batch)
         object.__setattr__(self, "words", np.zeros((WORDS, units, LANES), np.uint32))
         object.__setattr__(self, "bits", np.zeros((BITS, units, LANES), bool))
         for register, value in CONSTANTS.items():
             self.words[register] = value
         self.words[15] = 2 * np.arange(LANES)
         self.bits[[FLAGS, USE_FLAGS]] = numerics_or_default(numerics).sfpu_reset_conditional
+
+    def copy(self) -> "Lanes":
+        """Return lanes of the same state."""
+        copied = Lanes(self.batch)
+        copied.words[:], copied.bits[:] = self.words, self.bits
+        return copied
 
     @property
     def lreg(self) -> np.ndarray:
@@ -71,12 +90,12 @@ class Lanes:
     @property
     def templates(self) -> np.ndarray:
         """LoadMacroConfig's InstructionTemplate, uint32 [4, ..., 32]."""
-        return self._words(slice(TEMPLATES, SEQUENCES))
+        return self._words(slice(TEMPLATE, SEQUENCE))
 
     @property
     def sequences(self) -> np.ndarray:
         """LoadMacroConfig's Sequence, uint32 [4, ..., 32]."""
-        return self._words(slice(SEQUENCES, MISC))
+        return self._words(slice(SEQUENCE, MISC))
 
     @property
     def misc(self) -> np.ndarray:

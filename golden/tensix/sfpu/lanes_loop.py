@@ -1,9 +1,4 @@
-"""State of the Vector unit's lanes as kernels see it: two arrays, and the rules that every instruction shares.
-
-::
-
-    words  uint32 [30, units, 32]   LRegs 0 to 16, PRNG, LaneConfig, LoadMacroConfig, a rotated VC, the stack's depth
-    bits   bool   [19, units, 32]   LaneFlags, UseLaneFlagsForLaneEnable, both of each stack entry, whether VC is known
+"""Rules that every instruction of the Vector unit shares, on the arrays of `Lanes`.
 
 A lane is enabled unless LaneConfig's ROW_MASK has its row's bit, or flags decide and its flag is off. ROW_MASK is taken from the
 lane's column in row 0.
@@ -14,12 +9,16 @@ Ref: tt-isa-documentation, VectorUnit and LReg: of Wormhole 1354710, of Blackhol
 import numpy as np
 
 from bitpath.golden.arrays.kernels import kernel, piece
-from bitpath.golden.tensix.declarations.sfpu import GENERAL, SCHEDULED, LaneConfig
+from bitpath.golden.tensix.declarations.sfpu import (
+    FLAGS,
+    GENERAL,
+    LANE_CONFIG,
+    PRNG,
+    SCHEDULED,
+    USE_FLAGS,
+    LaneConfig,
+)
 
-PRNG, LANE_CONFIG, TEMPLATES, SEQUENCES, MISC, ROTATED, DEPTH, WORDS = 17, 18, 19, 23, 27, 28, 29, 30
-"""Places in `words` behind the LRegs, and their number; ROTATED is VC of the last SFPSHFT2 that rotated lanes."""
-FLAGS, USE_FLAGS, STACK_FLAGS, STACK_USE_FLAGS, HAS_ROTATED, BITS = 0, 1, 2, 10, 18, 19
-"""Places in `bits`, and their number."""
 WRITABLE = len(GENERAL)
 """LRegs below this one take results, and so does `SCHEDULED`; a result for another LReg is dropped."""
 BACKDOOR_CLOSED, ROW_MASK = int(LaneConfig.DISABLE_BACKDOOR_LOAD), int(LaneConfig.ROW_MASK)

@@ -76,60 +76,68 @@ def aligned(x, shift):
 
 
 @piece
-def fma(x, y, z, blackhole):
-    """Return the FP32 code of x * y + z by the rules of the module, of codes in int64."""
-    x_exponent, y_exponent, z_exponent = x >> 23 & 255, y >> 23 & 255, z >> 23 & 255
-    x_fraction, y_fraction, addend = significand(x), significand(y), significand(z) << GUARD_BITS
+def special(x, y, z, exponent, blackhole):
+    """Return NaN or infinity for an operand or a product that is one, and whether it is Wormhole's NaN."""
     product_sign, z_sign = (x ^ y) & SIGN, z & SIGN
-    exact = x_fraction * y_fraction
-    product = exact >> 20 | (exact & (1 << 20) - 1 != 0)
-    exponent = x_exponent + y_exponent - 127
-    nan = 0
-    if x_exponent == 255 or y_exponent == 255 or exponent >= 255 or z_exponent == 255:
-        infinite_operand = x_exponent == 255 or y_exponent == 255
-        infinite_addend = z & (SIGN - 1) == INFINITY
-        # Wormhole takes a product of finite numbers that overflows for an infinity here, Blackhole does not.
-        infinite_product = infinite_operand or (exponent >= 255 and not blackhole)
-        cancels = infinite_addend and infinite_product and z_sign != product_sign
-        if is_nan(x) or is_nan(y) or (infinite_operand and exact == 0) or cancels:
-            nan = product_sign | WORMHOLE_NAN
-        elif is_nan(z):
-            nan = z_sign | WORMHOLE_NAN
-        elif infinite_addend:
-            return z
-        else:
-            return product_sign | INFINITY
-        if blackhole:
-            return CANONICAL_NAN
-        exponent = min(exponent, 255)
-    if product == 0 or exponent < 0:
-        if not nan:
-            return z if addend else z_sign & product_sign if blackhole else 0
-        product, exponent = 0, 0
-    largest = max(exponent, z_exponent)
-    product, addend = aligned(product, largest - exponent), aligned(addend, largest - z_exponent)
-    sign = product_sign if product >= addend else z_sign
-    total = product + addend if product_sign == z_sign else abs(product - addend)
-    if total == 0:
-        return nan if nan or not blackhole else z_sign & product_sign
+    x_exponent, y_exponent = x >> 23 & 255, y >> 23 & 255
+    infinite_operand = x_exponent == 255 or y_exponent == 255
+    infinite_addend = z & (SIGN - 1) == INFINITY
+    # Wormhole takes a product of finite numbers that overflows for an infinity here, Blackhole does not.
+    infinite_product = infinite_operand or (exponent >= 255 and not blackhole)
+    cancels = infinite_addend and infinite_product and z_sign != product_sign
+    zero_times_infinity = infinite_operand and (x_exponent == 0 or y_exponent == 0)
+    if is_nan(x) or is_nan(y) or zero_times_infinity or cancels:
+        return (CANONICAL_NAN, False) if blackhole else (product_sign | WORMHOLE_NAN, True)
+    if is_nan(z):
+        return (CANONICAL_NAN, False) if blackhole else (z_sign | WORMHOLE_NAN, True)
+    return (z, False) if infinite_addend else (product_sign | INFINITY, False)
+
+
+@piece
+def rounded_sum(total, exponent, sign, nan, blackhole):
+    """Return the code of a sum with guard bits, normalised and rounded; Wormhole's NaN, unless 0, takes its bits."""
     shift = bit_length(total) - SUM_BITS
-    largest += shift
-    if largest >= 255:
+    exponent += shift
+    if exponent >= 255:
         return nan if nan else sign | INFINITY
-    if largest <= 0:
-        if blackhole:
-            shift, largest = shift + 1, 0
-        elif largest < 0:
-            return nan
+    if exponent < 0 and not blackhole:
+        return nan
+    if exponent <= 0 and blackhole:
+        shift, exponent = shift + 1, 0
     if shift <= 0:
         total <<= -shift
     else:
         total = total >> shift | (total & (shift | 1 if blackhole else 1) != 0)
-    code = (largest << 23) + (total >> GUARD_BITS & FRACTION)
+    code = (exponent << 23) + (total >> GUARD_BITS & FRACTION)
     code += (total & 7) + (code & 1) > 4
     if code < HIDDEN:
         return sign if blackhole else nan
     return (nan if nan else sign) | code
+
+
+@piece
+def fma(x, y, z, blackhole):
+    """Return the FP32 code of x * y + z by the rules of the module, of codes in int64."""
+    x_exponent, y_exponent, z_exponent = x >> 23 & 255, y >> 23 & 255, z >> 23 & 255
+    product_sign, z_sign = (x ^ y) & SIGN, z & SIGN
+    exact, addend = significand(x) * significand(y), significand(z) << GUARD_BITS
+    product = exact >> 20 | (exact & (1 << 20) - 1 != 0)
+    exponent, nan = x_exponent + y_exponent - 127, np.int64(0)
+    if max(x_exponent, y_exponent, z_exponent, exponent) >= 255:
+        result, leaks = special(x, y, z, exponent, blackhole)
+        if not leaks:
+            return result
+        nan, exponent = result, min(exponent, 255)
+    if product == 0 or exponent < 0:
+        if not nan:
+            return z if addend else z_sign & product_sign if blackhole else np.int64(0)
+        product, exponent = np.int64(0), np.int64(0)
+    largest = max(exponent, z_exponent)
+    product, addend = aligned(product, largest - exponent), aligned(addend, largest - z_exponent)
+    total = product + addend if product_sign == z_sign else abs(product - addend)
+    if total == 0:
+        return z_sign & product_sign if blackhole else nan
+    return rounded_sum(total, largest, product_sign if product >= addend else z_sign, nan, blackhole)
 
 
 @piece

@@ -12,7 +12,6 @@ import numpy as np
 from bitpath.golden.arrays.arguments import integer
 from bitpath.golden.arrays.parallel import owned
 from bitpath.golden.tensix.declarations.sfpu import LANES
-from bitpath.golden.tensix.sfpu.lanes_loop import step_states
 
 WARM_UP_STEPS, LANE_STEPS = 32, 2
 """Steps of the seed before the lanes get theirs, and from lane to lane."""
@@ -20,6 +19,8 @@ WARM_UP_STEPS, LANE_STEPS = 32, 2
 
 def step(states: np.ndarray) -> np.ndarray:
     """Return the states, uint32, after these."""
+    from bitpath.golden.tensix.sfpu.lanes_loop import step_states
+
     result = np.empty(states.shape, np.uint32)
     step_states(owned(states).ravel(), result.ravel())
     return result

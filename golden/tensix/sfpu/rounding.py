@@ -14,7 +14,6 @@ from bitpath.golden.arrays.parallel import owned
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import StochasticCompare, TensixNumerics
 from bitpath.golden.tensix.operands.arguments import numbered_member, numerics_or_default
-from bitpath.golden.tensix.sfpu.rounding_loop import NEAREST_BITS, ZERO_BITS, round_words
 
 
 class StochasticMode(IntEnum):
@@ -31,15 +30,13 @@ class StochasticMode(IntEnum):
 
 
 class StochasticRounding(Enum):
-    """Rounding modes that SFP_STOCH_RND has."""
+    """Rounding modes that SFP_STOCH_RND has, in the order of their numbers."""
 
     NEAREST = "nearest"
     STOCHASTIC = "stochastic"
     ZERO = "zero"
 
 
-ROUNDINGS = {StochasticRounding.NEAREST: NEAREST_BITS, StochasticRounding.ZERO: ZERO_BITS}
-"""P of the roundings without random bits."""
 LARGEST = {
     StochasticMode.UINT8: (1 << 8) - 1,
     StochasticMode.INT8: (1 << 7) - 1,
@@ -87,6 +84,8 @@ def sfp_stoch_rnd(
     ------
     TypeError, ValueError : other dtypes, modes, roundings or shifts; shapes that do not broadcast; `bits` given or missing.
     """
+    from bitpath.golden.tensix.sfpu.rounding_loop import round_words
+
     numerics = numerics_or_default(numerics, chip)
     mode, rounding = numbered_member("mode", mode, StochasticMode), member("rounding", rounding, StochasticRounding)
     check_array("x", x, np.uint32)
@@ -97,13 +96,14 @@ def sfp_stoch_rnd(
         raise ValueError("rounding must be 'nearest' or 'stochastic' without sfpu_round_to_zero, not 'zero'")
     shifts = _shifts(shift, mode)
     if bits is None:
-        bits = np.full(x.shape, ROUNDINGS[rounding], np.uint32)
+        bits = np.zeros(x.shape, np.uint32)
     check_array("bits", bits, np.uint32)
     shape = check_broadcast(x=x.shape, bits=bits.shape, shift=shifts.shape)
     x, bits, shifts = (owned(np.broadcast_to(each, shape)) for each in (x, bits, shifts))
     result = np.empty(shape, np.uint32)
     top_bits = numerics.stochastic_compare is StochasticCompare.TOP_BITS
-    round_words(x.ravel(), int(mode), bits.ravel(), shifts.ravel(), top_bits, result.ravel())
+    number = list(StochasticRounding).index(rounding)
+    round_words(x.ravel(), int(mode), number, bits.ravel(), shifts.ravel(), top_bits, result.ravel())
     return result
 
 

@@ -18,7 +18,7 @@ RANDOM_MASK = (1 << RANDOM_BITS) - 1
 FP16A, FP16B, UINT8, INT8, INT32_TO_UINT8, INT32_TO_INT8, UINT16, INT16, CAST, RANDOM = range(10)
 """Modes of SFP_STOCH_RND by their numbers, and what else draws a number."""
 NEAREST, ZERO = 0, 2
-"""Roundings without random bits; 1 and 3 are stochastic."""
+"""Roundings without random bits; 1 is stochastic."""
 NEAREST_BITS, ZERO_BITS = 0x400000, RANDOM_MASK
 """P of these."""
 HALF_EXPONENT = 126
@@ -41,11 +41,17 @@ def float_rounded(x, count, random, top_bits):
 
 
 @piece
+def compared_bits(rounding, drawn):
+    """Return P of a rounding."""
+    return NEAREST_BITS if rounding == NEAREST else ZERO_BITS if rounding == ZERO else drawn & RANDOM_MASK
+
+
+@piece
 def rounded(x, mode, random, shift, top_bits):
     """Return the result of SFP_STOCH_RND of a word by a mode from 0 to 7."""
-    if mode == FP16A or mode == FP16B:
+    if mode in (FP16A, FP16B):
         return float_rounded(x, 13 if mode == FP16A else 16, random, top_bits)
-    if mode == INT32_TO_UINT8 or mode == INT32_TO_INT8:
+    if mode in (INT32_TO_UINT8, INT32_TO_INT8):
         scaled = (x & 0x7FFFFFFF) << RANDOM_BITS >> shift
     else:
         exponent = x >> 23 & 255
@@ -53,16 +59,16 @@ def rounded(x, mode, random, shift, top_bits):
             return np.int64(0)
         scaled = (x & RANDOM_MASK | 1 << 23) << min(exponent, LARGEST_EXPONENT) - HALF_EXPONENT >> 1
     keeps_sign = mode & 1
-    largest = (1 << (16 if mode == UINT16 or mode == INT16 else 8) - keeps_sign) - 1
+    largest = (1 << (16 if mode in (UINT16, INT16) else 8) - keeps_sign) - 1
     magnitude = min((scaled >> RANDOM_BITS) + (scaled & RANDOM_MASK >= random), largest)
     return magnitude | (x & 1 << 31 if keeps_sign and magnitude else 0)
 
 
 @kernel
-def round_words(x, mode, random, shift, top_bits, result):
+def round_words(x, mode, rounding, random, shift, top_bits, result):
     """Write SFP_STOCH_RND, uint32 [n], of words with random bits and shifts, uint32 [n]."""
     for i in range(x.size):
-        drawn, amount = np.int64(random[i]) & RANDOM_MASK, np.int64(shift[i]) & 31
+        drawn, amount = compared_bits(rounding, np.int64(random[i])), np.int64(shift[i]) & 31
         result[i] = rounded(np.int64(x[i]), mode, drawn, amount, top_bits)
 
 
@@ -80,6 +86,5 @@ def round_lanes(words, bits, mode, shift, rounding, vb, vc, vd, top_bits, backdo
                 result = base + (fraction >> 8) + (fraction & 0xFE > state >> 9 & 0xFE)
             elif mode != RANDOM:
                 amount = np.int64(words[vb, unit, lane]) & 31 if shift < 0 else shift
-                random = NEAREST_BITS if rounding == NEAREST else ZERO_BITS if rounding == ZERO else state & RANDOM_MASK
-                result = rounded(x, mode, random, amount, top_bits)
+                result = rounded(x, mode, compared_bits(rounding, state), amount, top_bits)
             put(words, unit, lane, vd, result)

@@ -1,6 +1,6 @@
 """The Vector unit's instructions that calculate a word from one or two: integers, shifts, fields of FP32, conversions.
 
-Words are int64 of 32 bits: B is LReg VB, which mostly is VD, and C is LReg VC. An instruction is its opcode.
+Words are int64 of 32 bits: B is LReg VB, which mostly is VD, and C is LReg VC.
 
 Ref: tt-isa-documentation, pages of the instructions: of Wormhole 3930471, of Blackhole 585749d; ttsim v1.10.0 for SFPABS.
 """
@@ -8,28 +8,26 @@ Ref: tt-isa-documentation, pages of the instructions: of Wormhole 3930471, of Bl
 import numpy as np
 
 from bitpath.golden.arrays.kernels import kernel, piece
-from bitpath.golden.tensix.declarations.encodings import BY_NAME
-from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.sfpu import (
     EXPONENTIAL,
     EXPONENTIAL_DOUBLED,
     EXPONENTIAL_END,
     EXPONENTIAL_FIRST,
+    FLAGS,
     RECIPROCAL,
 )
-from bitpath.golden.tensix.sfpu.lanes_loop import FLAGS, WRITABLE, becomes_template, enabled, put
+from bitpath.golden.tensix.sfpu.lanes_loop import WRITABLE, becomes_template, enabled, put
 from bitpath.golden.tensix.sfpu.multiply_add_loop import bit_length
 
-_NAMES = "LOADI DIVP2 EXEXP EXMAN IADD SHFT MOV ABS AND OR NOT LZ SETEXP SETMAN SETSGN XOR CAST SHFT2 ARECIP".split()
-LOADI, DIVP2, EXEXP, EXMAN, IADD, SHFT, MOV, ABS, AND, OR, NOT, LZ, SETEXP, SETMAN, SETSGN, XOR, CAST, SHFT2, ARECIP = (
-    BY_NAME[Chip.BLACKHOLE][f"SFP{each}"].opcode for each in _NAMES
-)
+LOADI, DIVP2, EXEXP, EXMAN, IADD, SHFT, SHFT2, MOV, ABS, AND, OR, NOT, XOR, LZ = range(14)
+SETEXP, SETMAN, SETSGN, CAST, ARECIP = range(14, 19)
+"""Instructions by their names without SFP."""
 SIGN, EXPONENT, FRACTION, HIDDEN, WORD = 1 << 31, 0x7F800000, 0x7FFFFF, 1 << 23, 0xFFFFFFFF
 MAGNITUDE, MINUS_INFINITY = SIGN - 1, 0xFF800000
 NO_FLAG, NEGATIVE, NOT_32 = range(3)
 """Flags that an instruction sets: none, of a negative result, of a result other than 32."""
 ONE, TWO, FOUR = 0x3F800000, 0x40000000, 0x40800000
-RECIPROCALS, EXPONENTIALS = (np.frombuffer(table, np.uint8) for table in (RECIPROCAL, EXPONENTIAL))
+RECIPROCALS, EXPONENTIALS = (np.frombuffer(table, np.uint8).astype(np.int64) for table in (RECIPROCAL, EXPONENTIAL))
 CAST_ABSOLUTE, CAST_SIGN = 2, 3
 """SFPCAST's modes that give an absolute value and exchange two's complement and sign and magnitude."""
 
@@ -91,12 +89,8 @@ def exponential(magnitude):
 
 
 @piece
-def calculated(operation, modifier, immediate, b, c):
-    """Return the result of an instruction; its modifier is one that `execute` has prepared."""
-    if operation == LOADI:
-        return b & modifier | immediate
-    if operation == MOV:
-        return c ^ SIGN if modifier & 1 else c
+def field(operation, modifier, immediate, b, c):
+    """Return the result of an instruction on the fields of FP32."""
     if operation == DIVP2:
         if modifier & 1 == 0:
             return c & ~EXPONENT | immediate << 23
@@ -105,6 +99,59 @@ def calculated(operation, modifier, immediate, b, c):
         return (c >> 23 & 255) - (0 if modifier & 1 else 127) & WORD
     if operation == EXMAN:
         return c & FRACTION | (0 if modifier & 1 else HIDDEN)
+    if operation == SETEXP:
+        exponent = immediate if modifier & 1 else b >> 23 & 255 if modifier & 2 else b & 255
+        return c & ~EXPONENT | exponent << 23
+    if operation == SETMAN:
+        return c & ~FRACTION | (immediate if modifier & 1 else b & FRACTION)
+    return c & MAGNITUDE | (immediate << 31 if modifier & 1 else b & SIGN)
+
+
+@piece
+def bitwise(operation, b, c):
+    """Return the result of an instruction on each bit by itself."""
+    if operation == AND:
+        return b & c
+    if operation == OR:
+        return b | c
+    return b ^ c if operation == XOR else c ^ WORD
+
+
+@piece
+def approximated(modifier, b, c):
+    """Return the result of SFPARECIP."""
+    if modifier == 0:
+        return c & SIGN | reciprocal(c & MAGNITUDE)
+    if modifier == 1:
+        return reciprocal(c & MAGNITUDE) if b & SIGN else c
+    return c & SIGN | exponential(c & MAGNITUDE)
+
+
+@piece
+def absolute(modifier, c):
+    """Return the result of SFPABS; bit 1 of the modifier leaves minus infinity as it is."""
+    if modifier & 1 == 0:
+        return negated(c) if c & SIGN else c
+    return c if c > MINUS_INFINITY - (modifier >> 1) else c & MAGNITUDE
+
+
+@piece
+def converted(modifier, c):
+    """Return the result of SFPCAST without random bits."""
+    if modifier == CAST_ABSOLUTE:
+        return negated(c) if c & SIGN else c
+    if modifier == CAST_SIGN:
+        return SIGN | negated(c) if c & SIGN else c
+    return cast(c)
+
+
+@piece
+def calculated(operation, modifier, immediate, b, c):
+    """Return the result of an instruction; its modifier is one that `execute` has prepared."""
+    if operation == LOADI:
+        return b & modifier | immediate
+    if operation == MOV:
+        return c ^ SIGN if modifier & 1 else c
     if operation == IADD:
         return c + (immediate if modifier & 1 else -b if modifier & 2 else b) & WORD
     if operation == SHFT:
@@ -112,38 +159,17 @@ def calculated(operation, modifier, immediate, b, c):
     if operation == SHFT2:
         return shifted(b, c if immediate < 0 else immediate, 0)
     if operation == ABS:
-        if modifier & 1 == 0:
-            return negated(c) if c & SIGN else c
-        return c if c > MINUS_INFINITY - (modifier >> 1) else c & MAGNITUDE
-    if operation == AND:
-        return b & c
-    if operation == OR:
-        return b | c
-    if operation == XOR:
-        return b ^ c
-    if operation == NOT:
-        return c ^ WORD
+        return absolute(modifier, c)
     if operation == LZ:
         c = c & MAGNITUDE if modifier & 4 else c
         return 32 - bit_length(c) if c else np.int64(32)
-    if operation == SETEXP:
-        exponent = immediate if modifier & 1 else b >> 23 & 255 if modifier & 2 else b & 255
-        return c & ~EXPONENT | exponent << 23
-    if operation == SETMAN:
-        return c & ~FRACTION | (immediate if modifier & 1 else b & FRACTION)
-    if operation == SETSGN:
-        return c & MAGNITUDE | (immediate << 31 if modifier & 1 else b & SIGN)
+    if operation == CAST:
+        return converted(modifier, c)
     if operation == ARECIP:
-        if modifier == 0:
-            return c & SIGN | reciprocal(c & MAGNITUDE)
-        if modifier == 1:
-            return reciprocal(c & MAGNITUDE) if b & SIGN else c
-        return c & SIGN | exponential(c & MAGNITUDE)
-    if modifier == CAST_ABSOLUTE:
-        return negated(c) if c & SIGN else c
-    if modifier == CAST_SIGN:
-        return SIGN | negated(c) if c & SIGN else c
-    return cast(c)
+        return approximated(modifier, b, c)
+    if operation in (AND, OR, XOR, NOT):
+        return bitwise(operation, b, c)
+    return field(operation, modifier, immediate, b, c)
 
 
 @kernel
