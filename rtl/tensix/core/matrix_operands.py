@@ -53,8 +53,7 @@ class MatrixOperands(wiring.Component):
     implied : In(Implied), which Blackhole reads
     o : Out(Instruction)
     refused : Out(1), a core does not execute the instruction: formats of different styles or of none, SrcB's denormals in MVMUL,
-        DOTPV or GAPOOL, a fidelity phase in ELWADD or ELWSUB, SrcA rows that the numerics do not allow, 32-bit Dst rows from 512
-        on
+        DOTPV or GAPOOL, a fidelity phase in ELWADD or ELWSUB, SrcA rows that the numerics do not allow
     idles : Out(1), the unit has nothing to do: a ZEROACC of 16 rows that do not exist
     """
 
@@ -114,7 +113,6 @@ class MatrixOperands(wiring.Component):
             adds & phase.any(),
             ~elementwise & ~clears & (src_a_row & row_mask).any(),
             named(instruction, "GMPOOL") & (src_a_row & COLUMNS - 1).any(),
-            wide & ~clears & row[-1],
             instruction.argmax & named(instruction, "GMPOOL") & ~wide,
         ]
         m.d.comb += [self.refused.eq(Cat(refusals).any()), self.idles.eq(clears & absent)]
@@ -207,7 +205,7 @@ class MoveOperands(wiring.Component):
     format : Out(4), format that UNPACR_NOP's bank implies
     rests : Out(1), the instruction changes an unpacker's bank: both unpackers must be idle
     refused : Out(1), a core does not execute the instruction: TF32 with a low half, TF32 or a low half from a 16-bit Dst, an unknown
-        format, 32-bit Dst rows from 512 on
+        format
     """
 
     clocked = False
@@ -254,7 +252,6 @@ class MoveOperands(wiring.Component):
             from_dst & ~o.dst32 & (low_half | tf32),
             (to_dst | from_dst) & ~o.control.dst_format.matches(*Format),
             named(instruction, "MOVB2D", "MOVB2A") & ~o.control.own_format.matches(*Format),
-            Mux(to_dst, o.control.wide | low_half, from_dst & o.dst32) & row[-1],
         ]
         m.d.comb += self.refused.eq(Cat(refusals).any())
         return m

@@ -16,8 +16,6 @@ from bitpath.golden.tensix.declarations.encodings import FIELDS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,
-    DST16_ROWS,
-    DST32_ROWS,
     FACE,
     SRC_ROWS,
     Chip,
@@ -123,7 +121,7 @@ class UnpackAddress(wiring.Component):
             end > 1 << line_address_bits(self.config.l1_words) + LINE_WORDS_LOG2,
         ]
         if unit == 0:
-            refusals += self._first_unpackers(m, start, row, rows, out_format)
+            refusals += self._first_unpackers(m, start, row, rows)
         m.d.comb += self.refused.eq(Cat(refusals).any())
         return m
 
@@ -168,7 +166,7 @@ class UnpackAddress(wiring.Component):
         shifted = ~o.tilises & (shifts & COLUMN_SHIFT).any()
         return shifted | (o.tilises & blocks) | (o.control.to_dst & o.turns)
 
-    def _first_unpackers(self, m: Module, start: Value, row: Value, rows: Value, out_format: Value) -> list[Value]:
+    def _first_unpackers(self, m: Module, start: Value, row: Value, rows: Value) -> list[Value]:
         """Return the conditions that unpacker 0 refuses."""
         o, own = self.o, self.view.own
         last, reached = row + rows, Signal(32)
@@ -178,9 +176,8 @@ class UnpackAddress(wiring.Component):
         row_words = (1 << row_words_log2(o.control.l1_format)) << (wide & ~rows[0])
         m.d.comb += reached.eq(start + ((steps * o.stride) << LINE_WORDS_LOG2) + row_words)
         overrides = own.override_with_address[0]
-        dst_rows = Mux(out_format.matches(*DST32_FORMATS), DST32_ROWS, DST16_ROWS)
         return [
-            Mux(o.control.to_dst, (last > dst_rows) | overrides, (last > SRC_ROWS) | (last > FACE) & ~overrides),
+            Mux(o.control.to_dst, overrides, (last > SRC_ROWS) | (last > FACE) & ~overrides),
             o.turns & (rows[:4].any() | row[:4].any()),
             (o.turns | o.tilises) & start[:LINE_WORDS_LOG2].any(),
             o.tilises & (reached > 1 << line_address_bits(self.config.l1_words) + LINE_WORDS_LOG2),

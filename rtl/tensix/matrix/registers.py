@@ -60,6 +60,8 @@ def _reorder(word: ValueLike, source: tuple[Segment, ...], target: tuple[Segment
 #       16-bit block 2 n     -> pair n of the high memory      32-bit block n -> high 16 bits: pair n of the high memory
 #       16-bit block 2 n + 1 -> pair n of the low memory                         low 16 bits:  pair n of the low memory
 #
+# A 32-bit row from 512 on is the row of the storage with bit 8 set and bit 9 clear.
+#
 # Ref: tt-isa-documentation 3930471, Dst and ZEROACC.
 
 
@@ -92,7 +94,8 @@ def dst_rows_layout(rows: int) -> type[DstRow] | data.ArrayLayout:
 def pair_of(address) -> Signal:
     """Return the pair of blocks that holds a row: all of it for 32-bit rows, one half for 16-bit rows."""
     block = address.row[3:]
-    return Mux(address.dst32, block, block[1:])[:PAIR_BITS]
+    wide = Cat(block[: PAIR_BITS - 1], block[PAIR_BITS - 1] | block[PAIR_BITS])
+    return Mux(address.dst32, wide, block[1:])[:PAIR_BITS]
 
 
 class DstRowToHalves(wiring.Component):

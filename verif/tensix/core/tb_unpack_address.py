@@ -15,7 +15,6 @@ from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,
     DST16_ROWS,
-    DST32_ROWS,
     FACE,
     SRC_ROWS,
     Format,
@@ -191,7 +190,6 @@ def data_address(load: Load) -> int:
 def refused(thread: int, instruction: Instruction, load: Load) -> bool:
     """Return whether a core refuses an UNPACR that golden executes."""
     control, tilises = load.control, load.control.row_stride is not None
-    dst_rows = DST32_ROWS if control.out_format in DST32_FORMATS else DST16_ROWS
     whole = FACE * COLUMNS if control.transpose else COLUMNS
     return (
         (instruction["multi_context"] and instruction["adc"] != thread)
@@ -202,7 +200,7 @@ def refused(thread: int, instruction: Instruction, load: Load) -> bool:
         or load.rows > SRC_ROWS
         or (with_exponents(load) and load.first + load.count > load.datums)
         or ((control.transpose or tilises) and data_address(load) % LINE > 0)
-        or (UNPACKER == 0 and load.row + load.rows > (dst_rows if control.to_dst else SRC_ROWS))
+        or (UNPACKER == 0 and not control.to_dst and load.row + load.rows > SRC_ROWS)
     )
 
 
@@ -212,7 +210,7 @@ def expected_record(instruction: Instruction, load: Load) -> dict:
     record = {
         "address": data_address(load) // 4,
         "rows": load.rows,
-        "row": load.row if control.to_dst else load.row % SRC_ROWS,
+        "row": load.row % (DST16_ROWS if control.to_dst else SRC_ROWS),
         "flips": instruction["flip"],
         "zero": instruction["zero"],
         "turns": control.transpose,

@@ -166,7 +166,8 @@ def _random_word(chip: Chip, rng: Random, *, dst32: bool) -> int:
     elif name == "CLEARDVALID":
         fields["reset"] &= fields["keep_reading"]
     elif "dst" in fields and name not in RWC:
-        fields["dst"] &= 0x7F
+        # A 32-bit Dst has other numbers of its upper rows from 512 on.
+        fields["dst"] &= 0x27F
     return encode(name, chip=chip, **fields)
 
 
