@@ -36,7 +36,6 @@ ZERO_FIELDS = {
         "row_pad",
         "strided",
         "counter_context",
-        "zero",
         "override_thread",
         "context_control",
         "flush",

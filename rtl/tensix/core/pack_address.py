@@ -49,10 +49,10 @@ class PackAddress(wiring.Component):
     -------
     view : In(view_layout)
     o : Out(pack_rows_layout)
-    refused : Out(1), a core does not execute the PACR: block floats, E4M3, compression, Blackhole's FP16 with Round_10b, INT16 from
-        a 16-bit Dst, sums of other formats than FP32, BF16 and FP16, a start inside of a row, a number of datums that is no multiple
-        of 16 (on Blackhole other than 16), packers or read interfaces that do not go together, formats of Dst and packer that
-        differ, rows that do not exist, a ReLU mode above 3, a ReLU threshold that is negative or for integers
+    refused : Out(1), a core does not execute the PACR: compression, sums of other formats than FP32, BF16 and FP16, a start inside
+        of a row, a number of datums that is no multiple of 16 (on Blackhole other than 16), packers or read interfaces that do not
+        go together, formats of Dst and packer that differ, more rows than Dst has, a ReLU mode above 3, a ReLU threshold that is
+        negative or for integers, codes of no format
     """
 
     clocked = False
@@ -92,14 +92,10 @@ class PackAddress(wiring.Component):
             shared.l1_accumulate[0] & ~out_format.matches(*ACCUMULATING_FORMATS),
             (relu > 3) | (relu > 1) & (shared.relu_threshold[0][-1] | mid_format.matches(*INTEGERS)),
             ~mid_format.matches(*Format) | mid_format.matches(*(fmt for fmt in BLOCK_FLOATS if fmt not in _MIDDLES)),
-            out_format.matches(*BLOCK_FLOATS) | ~out_format.matches(*Format),
-            field_of(shared, "pack_e4m3").any() & (out_format == Format.FP8),
-            (mid_format == Format.INT16) & ~shared.read_32b[0],
+            ~out_format.matches(*Format),
         ]
         refusals += self._sources(m, datum[4:], count >> 4)
         refusals += self._begins(m)
-        if self.config.chip is Chip.BLACKHOLE:
-            refusals.append(shared.round_10b[0] & (mid_format == Format.FP16))
         self._control(m, mid_format, out_format)
         m.d.comb += [self.o.last.eq(instruction.last), self.refused.eq(Cat(refusals).any())]
         return m
@@ -124,10 +120,7 @@ class PackAddress(wiring.Component):
             ]
             m.d.comb += [o.first[k].eq(Cat(Const(k, 2), begin[2:])) for k in range(SOURCES)]
             refused = [rows != 1, ((whole << begin[:2]) >> SOURCES).any()]
-        # Rows of 32 bits from 512 on are other rows.
-        last = [(o.first[k] + o.rows - 1)[9:] for k in range(SOURCES)]
-        used = Cat(each.any() & o.sources[k] for k, each in enumerate(last))
-        return [*refused, self.view.shared.read_32b[0] & used.any()]
+        return refused
 
     def _begins(self, m: Module) -> list[Value]:
         """Compute the address at which each packer begins; return the conditions that are refused."""
@@ -140,7 +133,7 @@ class PackAddress(wiring.Component):
             place = Signal(ADDRESS_BITS, name=f"place_{k}")
             base = Mux(first[RELATIVE], first, 0) if k else 0
             section = Mux(narrow, shared.exponent_section[k], 0)
-            m.d.comb += [place.eq(shared.pack_address[k] + 1 + base + section), o.begins[k].eq(place)]
+            m.d.comb += [place.eq(shared.pack_address[k] + 1 + base), o.exponents[k].eq(place), o.begins[k].eq(place + section)]
             same = (shared.pack_in_format[k] == shared.pack_in_format[0]) & (
                 shared.pack_out_format[k] == shared.pack_out_format[0]
             )
@@ -152,6 +145,8 @@ class PackAddress(wiring.Component):
     def _control(self, m: Module, mid_format: Value, out_format: Value) -> None:
         shared, control = self.view.shared, self.o.control
         relu = shared.relu_mode[0]
+        # FP16 is narrowed from BF16.
+        narrows = (mid_format == Format.FP16) & shared.round_10b[0] & self.config.numerics.round_10b_fp16
         m.d.comb += [
             control.mid_format.eq(mid_format),
             control.out_format.eq(out_format),
@@ -162,8 +157,10 @@ class PackAddress(wiring.Component):
             control.relu_threshold.eq(Mux(relu > 1, shared.relu_threshold[0], 0)),
             control.accumulate.eq(shared.l1_accumulate[0]),
             control.round_10b.eq(shared.round_10b[0]),
+            control.e4m3.eq(field_of(shared, "pack_e4m3")),
+            self.o.zero.eq(self.view.instruction.zero),
             self.o.masked.eq(~shared.edge_mask[0]),
-            self.o.fp16.eq(mid_format.matches(*SHORT_FORMATS)),
+            self.o.fp16.eq(mid_format.matches(*SHORT_FORMATS) & ~narrows & ~shared.read_32b[0]),
         ]
 
 

@@ -173,14 +173,14 @@ class TensixCore(wiring.Component):
             rests.eq(choices["matrix"][0].valid & moving & moves.rests & ~moves.refused),
             at_rest.eq(unpackers[0].idle & unpackers[1].idle),
         ]
-        for name, addressed, sink, goes, overruns, idles in (
+        for name, addressed, sink, goes, misplaced, idles in (
             ("matrix", operands, unit.instruction, ~moving & ~to_dst, 0, operands.idles),
             ("matrix", moves, unit.move, moving & (~rests | at_rest) & ~to_dst, 0, 0),
             ("unpacker_0", addresses[0], unpackers[0].i, ~rests & ~(addresses[0].o.control.to_dst & unit.busy), 0, 0),
             ("unpacker_1", addresses[1], unpackers[1].i, ~rests, 0, 0),
-            ("packer", pack_address, packer.i, Const(1), packer.overruns, 0),
+            ("packer", pack_address, packer.i, Const(1), packer.misplaced, 0),
         ):
-            refuses = addressed.refused | overruns
+            refuses = addressed.refused | misplaced
             first, view = choices[name]
             m.d.comb += [
                 addressed.view.eq(view),
@@ -327,11 +327,11 @@ class TensixCore(wiring.Component):
             *(unpacker.exponents.eq(l1.exponent_data) for unpacker in unpackers),
             l1.other_address.eq(Mux(packer.idle, self.read.p << line_bits, packer.old_address)),
             packer.old.eq(l1.other_data),
-            writes.eq(packer.write_lines.any()),
+            writes.eq(packer.write_bytes.any()),
             self.write.ready.eq(~writes),
             l1.write_address.eq(Mux(writes, packer.write_address, self.write.p.address << line_bits)),
             l1.write_data.eq(Mux(writes, packer.write_data, self.write.p.data)),
-            l1.write_lines.eq(Mux(writes, packer.write_lines, self.write.valid.replicate(LINES))),
+            l1.write_bytes.eq(Mux(writes, packer.write_bytes, self.write.valid.replicate(ROW_BITS // 8))),
             self.read.ready.eq(packer.idle & ~asked & ~self.data.valid),
         ]
         m.d.sync += asked.eq(self.read.valid & self.read.ready)

@@ -11,16 +11,14 @@ from bitpath.golden.tensix.core.packer import MASKS, RELATIVE, Store, pacr, stor
 from bitpath.golden.tensix.core.state import State
 from bitpath.golden.tensix.declarations.encodings import FIELDS, WIDTHS
 from bitpath.golden.tensix.declarations.formats import (
-    BLOCK_FLOATS,
     COLUMNS,
+    DST16_FP16,
     DST16_ROWS,
     DST32,
-    DST32_ROWS,
     Chip,
     Format,
 )
 from bitpath.golden.tensix.isa import Instruction
-from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import ZERO_FIELDS
 from bitpath.rtl.tensix.core.pack_address import PackAddress
@@ -66,7 +64,7 @@ class Case:
         self.packing = rng.choice(LEGAL)
         self.mid, self.out, self.dst32 = self.packing.mid, self.packing.out, self.packing.dst32
         if seldom(rng):
-            self.out = rng.choice([*BLOCK_FLOATS, *NO_FORMATS])
+            self.out = rng.choice(NO_FORMATS)
         if seldom(rng):
             self.mid = rng.choice(NO_MIDDLES)
         known = [*MASKS, *[mask for mask in range(16) if seldom(rng)]] if CHIP is Chip.WORMHOLE else [0, *range(16)]
@@ -100,7 +98,7 @@ class Case:
             "relu_mode": relu,
             "relu_threshold": rng.getrandbits(15) | seldom(rng) << 15,
             "edge_mask": rng.choice((ALL_COLUMNS, rng.getrandbits(16))),
-            "pack_e4m3": rng.getrandbits(1) if self.out is not Format.FP8 else seldom(rng, 0.1),
+            "pack_e4m3": rng.getrandbits(1),
         }
         for name, value in fields.items():
             set_shared(state, name, int(value))
@@ -123,8 +121,7 @@ class Case:
             adcs.packers, **{name: replace(getattr(adcs.packers, name), **each) for name, each in channels.items()}
         )
         state.adc[self.thread] = replace(adcs, packers=packers)
-        last_row = DST32_ROWS if self.dst32 else DST16_ROWS
-        self._set_offsets(rng.randrange(last_row), self._strides(near))
+        self._set_offsets(rng.randrange(DST16_ROWS), self._strides(near))
         addresses = [rng.randrange(LINES) for _ in range(PACKERS[CHIP])]
         # Bits from 17 on do not count, but for the highest one.
         addresses = [address | rng.getrandbits(14) << 17 for address in addresses]
@@ -176,34 +173,32 @@ def refused(state: State, thread: int, instruction: Instruction, stores: list[St
         (read("pack_in_format", thread, 0), read("pack_out_format", thread, 0), bool(read("l1_accumulate", thread, 0)))
     }
     rows = first.count // COLUMNS
-    beyond = any(row + max(rows, 1) > DST32_ROWS for row in firsts(instruction, stores).values())
     return (
-        first.out_format in BLOCK_FLOATS
-        or (first.out_format is Format.FP8 and bool(read("pack_e4m3", thread)))
-        or (first.mid_format is Format.INT16 and first.layout is not DST32)
-        or (CHIP is Chip.BLACKHOLE and first.mid_format is Format.FP16 and bool(read("round_10b", thread)))
-        or first.column > 0
+        first.column > 0
         or first.count % COLUMNS > 0
         or first.count == 0
         or rows > DST16_ROWS
         or len(alike) > 1
-        or (first.layout is DST32 and beyond)
     )
 
 
 def expected_record(state: State, thread: int, instruction: Instruction, stores: list[Store]) -> dict:
     """Return the record; sources and packers that take no part are 0."""
     read, first = state.config.read, stores[0]
-    rows, begins = firsts(instruction, stores), {each.packer: each.data // LINE for each in stores}
-    relu = read("relu_mode", thread)
+    rows, relu = firsts(instruction, stores), read("relu_mode", thread)
+    begins, exponents = (
+        {each.packer: getattr(each, name) // LINE for each in stores} for name in ("data", "exponents")
+    )
     return {
         "sources": sum(1 << number for number in rows),
         "first": [rows.get(number, 0) for number in range(SOURCES)],
         "rows": first.count // COLUMNS,
         "begins": [begins.get(packer, 0) for packer in range(PACKERS[CHIP])],
+        "exponents": [exponents.get(packer, 0) for packer in range(PACKERS[CHIP])],
         "last": instruction["last"],
+        "zero": instruction["zero"],
         "masked": read("edge_mask", thread) ^ ALL_COLUMNS,
-        "fp16": first.mid_format in SHORT_FORMATS,
+        "fp16": first.layout is DST16_FP16,
         "control": {
             "mid_format": first.mid_format,
             "out_format": first.out_format,
@@ -214,6 +209,7 @@ def expected_record(state: State, thread: int, instruction: Instruction, stores:
             "relu_threshold": read("relu_threshold", thread) if relu > 1 else 0,
             "accumulate": first.accumulates,
             "round_10b": read("round_10b", thread),
+            "e4m3": read("pack_e4m3", thread),
         },
     }
 
@@ -225,7 +221,8 @@ def found_record(bits: int, expected: dict) -> dict:
     packers = taken[: PACKERS[CHIP]] if CHIP is Chip.WORMHOLE else [1]
     record = {name: found[name] for name in expected}
     record["first"] = [found["first"][number] * taken[number] for number in range(SOURCES)]
-    record["begins"] = [found["begins"][packer] * packers[packer] for packer in range(PACKERS[CHIP])]
+    for name in ("begins", "exponents"):
+        record[name] = [found[name][packer] * packers[packer] for packer in range(PACKERS[CHIP])]
     return record
 
 
