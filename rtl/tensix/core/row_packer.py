@@ -17,6 +17,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST16_BF16, Chip, Format
 from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
+from bitpath.rtl.tensix.core.dst_rows import RowOrder, ordered
 from bitpath.rtl.tensix.core.l1_memory import LINE_BITS, LINE_BYTES, line_address_bits
 from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.engine.command import MAX_ROWS_PER_WORD_LOG2, has_exponents, rows_per_word_log2
@@ -34,6 +35,8 @@ ADDRESS_BITS = 17
 """Bits of a packer's address in units of 16 bytes, of L1s up to 2 MiB."""
 WORD_BYTES_LOG2, LINE_WORDS_LOG2, LINE_BYTES_LOG2 = 2, 2, 4
 """Bytes of the narrowest row, of 2-bit datums; such words, and bytes, of the 16 bytes that an address counts."""
+FLUSH_STEPS = 2
+"""Writes of a flush: the rest of 16 bytes of datums, and of exponents."""
 ROW_WORDS = ROW_BITS // 8 >> WORD_BYTES_LOG2
 """Words of the widest row."""
 
@@ -45,7 +48,9 @@ def pack_rows_layout(config: ChipConfig) -> data.StructLayout:
     - ``begins``, ``exponents`` : addresses in units of 16 bytes at which each packer writes datums, and exponents of block floats, if
       its last PACR was the last one.
     - ``last`` : the rest of 16 bytes becomes 0, and the next PACR of these packers begins at its address.
+    - ``flush`` : no row is read; the rest of 16 bytes becomes 0 as with ``last``. It has `FLUSH_STEPS` ``rows`` of each packer.
     - ``zero`` : all words count as 0.
+    - ``order`` : Dst's rows are permuted.
     """
     addresses = data.ArrayLayout(ADDRESS_BITS, PACKERS[config.chip])
     return data.StructLayout(
@@ -56,7 +61,9 @@ def pack_rows_layout(config: ChipConfig) -> data.StructLayout:
             "begins": addresses,
             "exponents": addresses,
             "last": 1,
+            "flush": 1,
             "zero": 1,
+            "order": RowOrder,
             "masked": COLUMNS,
             "fp16": 1,
             "control": PackControl,
@@ -117,7 +124,7 @@ class RowPacker(wiring.Component):
         request = Signal(self.i.p.shape(), reset_less=True)
         waiting = Signal(SOURCES)  # sources of the PACR that still have rows
         done = Signal(ROW_COUNT_BITS)
-        source = Signal(range(SOURCES))
+        source, row = Signal(range(SOURCES)), Signal(DST_ROW_BITS)
         # The cycle behind a row is for its exponents.
         owes = Signal()
         row_layout = data.StructLayout(
@@ -127,6 +134,7 @@ class RowPacker(wiring.Component):
                 "last": 1,
                 "zero": 1,
                 "control": PackControl,
+                "flush": 1,
                 "writes_exponents": 1,
                 "valid": 1,
             }
@@ -137,40 +145,42 @@ class RowPacker(wiring.Component):
         goes_on = Signal(PACKERS[config.chip])
         places = Signal(data.ArrayLayout(Place, len(goes_on)))
         reads = self.read_dst.valid & self.read_dst.ready
+        steps = reads | (waiting.any() & request.flush)
         here = self._place(m, request, source, goes_on, places, reads)
         for number in reversed(range(SOURCES)):
             with m.If(waiting[number]):
                 m.d.comb += source.eq(number)
         last_row = done + 1 == request.rows
         left = waiting & ~(1 << source)
-        ends = reads & last_row & (left == 0)
+        ends = steps & last_row & (left == 0)
         # Wormhole's packers have exponents of their own, Blackhole's interfaces share them.
         own_end = last_row if len(goes_on) > 1 else last_row & (left == 0)
         line_end = here.exponent[:LINE_BYTES_LOG2].all()
         m.d.comb += [
             self.i.ready.eq((waiting == 0) & ~owes & (empty | ~self.i.p.control.accumulate)),
             self.misplaced.eq(self.i.ready & self._misplaced(m, goes_on, places)),
-            self.read_dst.valid.eq(waiting.any() & ~owes),
-            self.read_dst.p.row.eq(request.first[source] + done),
+            self.read_dst.valid.eq(waiting.any() & ~owes & ~request.flush),
+            row.eq(request.first[source] + done),
+            self.read_dst.p.row.eq(ordered(row, request.order, request.control.dst32)),
             self.read_dst.p.dst32.eq(request.control.dst32),
             self.read_dst.p.fp16.eq(request.fp16),
             self.dst.ready.eq(1),
             present.place.eq(here),
-            *(present[name].eq(request[name]) for name in ("masked", "last", "zero", "control")),
-            present.writes_exponents.eq(owes),
-            present.valid.eq(reads | owes),
+            *(present[name].eq(request[name]) for name in ("masked", "last", "flush", "zero", "control")),
+            present.writes_exponents.eq(owes | (request.flush & last_row)),
+            present.valid.eq(steps | owes),
             self.old_address.eq(here.word[LINE_WORDS_LOG2:]),
             self.idle.eq((waiting == 0) & empty),
         ]
         m.d.sync += owes.eq(reads & has_exponents(request.control.out_format) & (own_end | line_end))
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += [request.eq(self.i.p), waiting.eq(self.i.p.sources), done.eq(0)]
-        with m.If(reads):
+        with m.If(steps):
             m.d.sync += done.eq(Mux(last_row, 0, done + 1))
             with m.If(last_row):
                 m.d.sync += waiting.eq(left)
         m.d.sync += [older.eq(younger) for younger, older in zip([present, *ages], ages, strict=False)]
-        with m.If(ends & request.last):
+        with m.If(ends & (request.last | request.flush)):
             # The next PACR begins at its addresses.
             m.d.sync += goes_on.eq(goes_on & ~(request.sources if len(goes_on) > 1 else 1))
 
@@ -205,14 +215,25 @@ class RowPacker(wiring.Component):
             # Rows below 16 bytes are followed by zeros up to there, which later rows replace.
             self.write_bytes.eq(Mux(packed.valid, enables | Mux(packed.last, (enables | -enables)[:LINE_BYTES], 0), 0)),
         ]
-        with m.If(packed.valid & packed.writes_exponents):
+        blocks = has_exponents(packed.control.out_format)
+        with m.If(packed.valid & packed.flush):
+            # Nothing is to be done behind whole 16 bytes.
+            byte = Mux(packed.writes_exponents, packed.place.exponent, packed.place.word << WORD_BYTES_LOG2)
+            rest = Const((1 << LINE_BYTES) - 1) << byte[:LINE_BYTES_LOG2]
+            inside = byte[:LINE_BYTES_LOG2].any() & (blocks | ~packed.writes_exponents)
+            m.d.comb += [
+                self.write_address.eq(byte[LINE_BYTES_LOG2:]),
+                self.write_data.eq(0),
+                self.write_bytes.eq(Mux(inside, rest[:LINE_BYTES], 0)),
+            ]
+        with m.Elif(packed.valid & packed.writes_exponents):
             m.d.comb += [
                 self.write_address.eq(line),
                 self.write_data.eq(gathered),
                 self.write_bytes.eq(present | Mux(packed.last, (present | -present)[:LINE_BYTES], 0)),
             ]
             m.d.sync += [gathered.eq(0), present.eq(0)]
-        with m.Elif(packed.valid & has_exponents(packed.control.out_format)):
+        with m.Elif(packed.valid & blocks):
             byte = packed.place.exponent[:LINE_BYTES_LOG2]
             m.d.sync += [
                 gathered.word_select(byte, EXPONENT_BITS).eq(packer.o.p.exponent),
@@ -225,6 +246,7 @@ class RowPacker(wiring.Component):
         offered, several = self.i.p, len(goes_on) > 1
         rows = offered.rows if several else sum((offered.sources[k] for k in range(SOURCES)), Value.cast(0))
         words, blocks = _row_words(offered.control), has_exponents(offered.control.out_format)
+        rows = Mux(offered.flush, 0, rows)
         lines = 1 << line_address_bits(self.config.l1_words)
         wrong = []
         for k, goes in enumerate(goes_on):
@@ -235,15 +257,11 @@ class RowPacker(wiring.Component):
                 end.exponent.eq(place.exponent + rows),
             ]
             first, last = (each[LINE_WORDS_LOG2:] for each in (place.word, end.word - 1))
-            first_exponents, last_exponents = (
-                each[LINE_BYTES_LOG2:] for each in (place.exponent, end.exponent - 1)
-            )
+            first_exponents, last_exponents = (each[LINE_BYTES_LOG2:] for each in (place.exponent, end.exponent - 1))
             together = (first_exponents <= last) & (first <= last_exponents)
-            wrong.append(
-                (end.word > lines << LINE_WORDS_LOG2)
-                | (place.word & (words - 1))[:LINE_WORDS_LOG2].any()
-                | (blocks & ((end.exponent > lines << LINE_BYTES_LOG2) | together))
-            )
+            inside = (place.word & (words - 1))[:LINE_WORDS_LOG2].any()
+            passes = (end.word > lines << LINE_WORDS_LOG2) | (blocks & (end.exponent > lines << LINE_BYTES_LOG2))
+            wrong.append(passes | ~offered.flush & (inside | (blocks & together)))
         return (Cat(wrong) & (offered.sources if several else 1)).any()
 
     def _place(

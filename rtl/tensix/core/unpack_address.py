@@ -24,6 +24,7 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.tensix.core.config import UnpackAddressConfig
 from bitpath.rtl.tensix.core.config_file import field_of
+from bitpath.rtl.tensix.core.dst_rows import row_order
 from bitpath.rtl.tensix.core.l1_memory import line_address_bits
 from bitpath.rtl.tensix.core.row_unpacker import (
     DST32_FORMATS,
@@ -56,9 +57,9 @@ class UnpackAddress(wiring.Component):
     -------
     view : In(view_layout)
     o : Out(rows_layout)
-    refused : Out(1), a core does not execute the UNPACR: column shift, compressed data, counters of another thread, a first datum or a
+    refused : Out(1), a core does not execute the UNPACR: compressed data, counters of another thread, a first datum or a
         number of datums that is no multiple of 16, or of 256 if transposed, a first row that is no multiple of 16 if transposed, a
-        start that is no multiple of 16 bytes if transposed or tilised, tilised block floats, transposition to Dst, tilise mode in
+        start that is no multiple of 16 bytes if transposed or tilised, tilised block floats, transposition or a column shift to Dst, tilise mode in
         unpacker 1, rows that do not exist, addresses outside of L1
     """
 
@@ -160,11 +161,12 @@ class UnpackAddress(wiring.Component):
         m.d.comb += [
             o.turns.eq(self._read("transpose")),
             o.tilises.eq(self._read("tilise")),
-            o.stride.eq(shifts),
+            o.stride.eq(Mux(o.tilises, shifts, shifts & COLUMN_SHIFT)),
             o.control.to_dst.eq(to_dst),
+            o.order.eq(row_order(self.view.shared)),
         ]
-        shifted = ~o.tilises & (shifts & COLUMN_SHIFT).any()
-        return shifted | (o.tilises & blocks) | (o.control.to_dst & o.turns)
+        shifted = ~o.tilises & o.stride.any()
+        return (o.tilises & blocks) | (o.control.to_dst & (o.turns | shifted))
 
     def _first_unpackers(self, m: Module, start: Value, row: Value, rows: Value) -> list[Value]:
         """Return the conditions that unpacker 0 refuses."""

@@ -22,7 +22,7 @@ from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import ZERO_FIELDS
 from bitpath.rtl.tensix.core.pack_address import PackAddress
-from bitpath.rtl.tensix.core.row_packer import ADDRESS_BITS, PACKERS, SOURCES, pack_rows_layout
+from bitpath.rtl.tensix.core.row_packer import ADDRESS_BITS, FLUSH_STEPS, PACKERS, SOURCES, pack_rows_layout
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.program.loads import ALL_COLUMNS, packings
 from bitpath.verif.tensix.program.programs import THREADS
@@ -31,6 +31,7 @@ from bitpath.verif.tensix.program.views import (
     other_fields,
     random_instruction,
     random_state,
+    row_order,
     seldom,
     set_shared,
     short,
@@ -63,13 +64,22 @@ class Case:
         self.state = random_state(CHIP, rng, L1_BYTES)
         self.packing = rng.choice(LEGAL)
         self.mid, self.out, self.dst32 = self.packing.mid, self.packing.out, self.packing.dst32
+        if seldom(rng, 0.15):
+            # Most of these formats do not go together.
+            self.mid, self.out, self.dst32 = rng.choice([*Format]), rng.choice([*Format]), bool(rng.getrandbits(1))
+            self.packing = replace(self.packing, mid=self.mid, out=self.out, dst32=self.dst32)
         if seldom(rng):
             self.out = rng.choice(NO_FORMATS)
         if seldom(rng):
             self.mid = rng.choice(NO_MIDDLES)
         known = [*MASKS, *[mask for mask in range(16) if seldom(rng)]] if CHIP is Chip.WORMHOLE else [0, *range(16)]
         self.instruction = random_instruction(
-            CHIP, rng, "PACR", **dict.fromkeys(ZERO_FIELDS["PACR"], 0), packers=rng.choice(known)
+            CHIP,
+            rng,
+            "PACR",
+            **dict.fromkeys(ZERO_FIELDS["PACR"], 0),
+            packers=rng.choice(known),
+            flush=seldom(rng, 0.1),
         )
         self._formats()
         self._places()
@@ -86,7 +96,7 @@ class Case:
         others = [each.out for each in LEGAL if replace(each, out=self.packing.out) == self.packing]
         accumulates = rng.getrandbits(1) if self.out in ACCUMULATING_FORMATS else seldom(rng)
         self._of_each("pack_in_format", self.mid, range(16))
-        self._of_each("pack_out_format", self.out, others)
+        self._of_each("pack_out_format", self.out, others or range(16))
         self._of_each("pack_uncompressed", 1, [0])
         self._of_each("l1_accumulate", accumulates, [0])
         relu = 4 + rng.getrandbits(2) if seldom(rng) else rng.getrandbits(2)
@@ -163,7 +173,8 @@ def firsts(instruction: Instruction, stores: list[Store]) -> dict[int, int]:
     """Return the first Dst row of each source."""
     if CHIP is Chip.WORMHOLE:
         return {each.packer: each.row for each in stores}
-    return {number: stores[0].row & ~(SOURCES - 1) | number for number in used(instruction)}
+    interfaces = [0] if instruction["flush"] else used(instruction)
+    return {number: stores[0].row & ~(SOURCES - 1) | number for number in interfaces}
 
 
 def refused(state: State, thread: int, instruction: Instruction, stores: list[Store]) -> bool:
@@ -172,14 +183,8 @@ def refused(state: State, thread: int, instruction: Instruction, stores: list[St
     alike = {(each.mid_format, each.out_format, each.accumulates) for each in stores} | {
         (read("pack_in_format", thread, 0), read("pack_out_format", thread, 0), bool(read("l1_accumulate", thread, 0)))
     }
-    rows = first.count // COLUMNS
-    return (
-        first.column > 0
-        or first.count % COLUMNS > 0
-        or first.count == 0
-        or rows > DST16_ROWS
-        or len(alike) > 1
-    )
+    inside = first.column > 0 or first.count % COLUMNS > 0 or first.count == 0
+    return len(alike) > 1 or (not instruction["flush"] and (inside or first.count // COLUMNS > DST16_ROWS))
 
 
 def expected_record(state: State, thread: int, instruction: Instruction, stores: list[Store]) -> dict:
@@ -192,11 +197,13 @@ def expected_record(state: State, thread: int, instruction: Instruction, stores:
     return {
         "sources": sum(1 << number for number in rows),
         "first": [rows.get(number, 0) for number in range(SOURCES)],
-        "rows": first.count // COLUMNS,
+        "rows": FLUSH_STEPS if instruction["flush"] else first.count // COLUMNS,
         "begins": [begins.get(packer, 0) for packer in range(PACKERS[CHIP])],
         "exponents": [exponents.get(packer, 0) for packer in range(PACKERS[CHIP])],
         "last": instruction["last"],
+        "flush": instruction["flush"],
         "zero": instruction["zero"],
+        "order": row_order(state),
         "masked": read("edge_mask", thread) ^ ALL_COLUMNS,
         "fp16": first.layout is DST16_FP16,
         "control": {
@@ -205,7 +212,7 @@ def expected_record(state: State, thread: int, instruction: Instruction, stores:
             "dst32": first.layout is DST32,
             "raw": read("read_raw", thread),
             "unsigned": first.mid_format is Format.INT8 and read("read_unsigned", thread),
-            "relu": relu,
+            "relu": relu & 3,
             "relu_threshold": read("relu_threshold", thread) if relu > 1 else 0,
             "accumulate": first.accumulates,
             "round_10b": read("round_10b", thread),

@@ -14,7 +14,7 @@ from cocotb.triggers import RisingEdge
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, REGISTERS
-from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, DST16_ROWS, DST32_ROWS, Chip, Fidelity, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, DST16_ROWS, DST32_ROWS, Fidelity, Format
 from bitpath.golden.tensix.isa import encode
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.l1_memory import LINES
@@ -50,6 +50,7 @@ from bitpath.verif.tensix.program.programs import (
     WORD_BYTES,
     CoreProgram,
     Product,
+    assembled,
     product_program,
 )
 
@@ -75,7 +76,7 @@ NOTED = (Fault.NONE, Fault.WORD, Fault.OPERATION, Fault.STATE, Fault.REGISTER)
 REFUSED = (
     ("SEMWAIT", {"semaphores": 1}, Fault.OPERATION),
     ("UNPACR", {"context": 1}, Fault.OPERATION),
-    ("PACR", {"flush": 1}, Fault.OPERATION),
+    ("PACR", {"override_thread": 1}, Fault.OPERATION),
     ("PACR", {}, Fault.STATE),
     ("MOVD2A", {"mode": 1}, Fault.OPERATION),
     ("MOVD2B", {"low_half": 1}, Fault.STATE),
@@ -83,7 +84,6 @@ REFUSED = (
     ("WRCFG", {"register": REGISTERS[CHIP]}, Fault.REGISTER),
     ("SETC16", {"register": 255}, Fault.REGISTER),
     ("RMWCIB0", {"register": 255, "mask": 1}, Fault.REGISTER),
-    *((("SETDVALID", {"sources": 1}, Fault.OPERATION),) if CHIP is Chip.BLACKHOLE else ()),
 )
 """Instructions that a core refuses behind a reset, when Dst has 16 bits and no low halves, and no format is configured."""
 RANDOM_KINDS = KINDS[:5]
@@ -201,6 +201,21 @@ async def loads(frame):
         coverage.hit(f"{mode} {fmt.name}")
 
 
+@BENCH.test("tensix_core.load_cycles", "A word of 64 bytes that comes in two cycles halves the rate")
+async def load_cycles(frame):
+    """Plain UNPACRs of 64 rows of every format for SrcA: the cycles to the bank's first move differ as golden's `unpack_cycles`."""
+    rng = pauses.rng("loads")
+    session, rest = CoreSession(frame), set()
+    for fmt in (Format.TF32, Format.BF16, Format.FP8, *BLOCK_FLOATS):
+        load = replace(random_load(rng, CHIP, "plain", fmt), unpacker=0, first=0, rows=TILE_ROWS, row=0)
+        run = await session.check(load_program(load, np.random.default_rng(rng.getrandbits(32))), str(load))
+        opcodes = (BY_NAME[CHIP][name].opcode for name in ("UNPACR", "MOVA2D"))
+        begin, end = (run.of_opcode(thread, opcode)[0] for thread, opcode in enumerate(opcodes))
+        rest.add(end - begin - tensix.unpack_cycles(fmt))
+        frame.dut._log.info("%s: %d cycles from UNPACR to MOVA2D", fmt.name, end - begin)
+    assert len(rest) == 1, rest
+
+
 def legal_load(rng: Random, mode: str, fmt: Format) -> tuple[Load, CoreProgram]:
     """Return a load that golden executes."""
     while True:
@@ -237,12 +252,14 @@ async def runs(frame):
         coverage.hit(fmt.name)
 
 
-@BENCH.test("tensix_core.misplaced", "Exponents over datums, or a row across 16 bytes, would be other bytes than golden's")
+@BENCH.test(
+    "tensix_core.misplaced", "Exponents over datums, or a row across 16 bytes, would be other bytes than golden's"
+)
 async def misplaced(frame):
     """PACRs of block floats without room for exponents before the datums, and of wider rows behind narrow ones: refused."""
     host, lines = CoreHost(frame, CONFIG), CONFIG.l1_words * LINES
     faults = frame.scoreboard("fault", Fault, output=f"fault_{MATH}")
-    pacr = encode("PACR", chip=CHIP, packers=1)
+    one_row, pacr = assembled(CHIP, ("SETADCXX", {"units": 4, "end": COLUMNS - 1}), ("PACR", {"packers": 1}))
     for narrow, section, wide in (
         (Format.BFP8, 0, None),
         (Format.BFP4, 1, None),
@@ -250,14 +267,15 @@ async def misplaced(frame):
         (Format.BFP2A, 1, Format.BFP4A),
         (Format.BFP8, 1, Format.BF16),
     ):
-        words = [*zeros_from(CHIP, narrow, lines - 64, section=section), encode("SETADCXX", chip=CHIP, units=4, end=15)]
-        words.append(pacr)
+        words = [*zeros_from(CHIP, narrow, lines - 64, section=section), one_row, pacr]
         if wide is not None:
             words += [*changed(CHIP, {"pack_out_format": wide}), pacr]
         await frame.reset()
         await host.play(CoreProgram(words=((), tuple(words), ())))
         refused = section == 0 or wide in (Format.BFP8, Format.BFP4A)
-        faults.compare(host.faults()[MATH][0].value, (Fault.STATE if refused else Fault.NONE).value, f"{narrow}, {wide}")
+        faults.compare(
+            host.faults()[MATH][0].value, (Fault.STATE if refused else Fault.NONE).value, f"{narrow}, {wide}"
+        )
 
 
 @BENCH.test(

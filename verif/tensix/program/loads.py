@@ -38,7 +38,8 @@ from bitpath.verif.tensix.program.programs import (
     pack_words,
 )
 
-MODES = ("plain", "transposed", "tilised", "to Dst", "forced", "zeros")
+SHIFTED = ("shifted", "shifted and transposed")
+MODES = ("plain", "transposed", "tilised", "to Dst", "forced", "zeros", *SHIFTED)
 L1_BYTES = 0x2000
 FACES = 4
 """Faces of the tile."""
@@ -57,6 +58,7 @@ class Load:
     first, rows : first datum of the tile, and rows of 16 datums.
     row : first row of the register.
     stride : bytes between rows of datums in tilise mode.
+    shift : columns that rows lose on the left, with minus infinity where SrcA stays.
     exponent : the forced one.
     begin : address of the tile in L1.
     """
@@ -71,6 +73,7 @@ class Load:
     row: int
     e4m3: bool = False
     stride: int = 0
+    shift: int = 0
     exponent: int = 0
     begin: int = LEFT
 
@@ -94,7 +97,7 @@ def random_load(rng: Random, chip: Chip, mode: str, in_format: Format) -> Load:
     outs = CONVERSIONS[in_format]
     if not to_dst:
         outs = tuple(fmt for fmt in outs if fmt not in (Format.FP32, Format.INT32)) or outs
-    several = FACE if mode == "transposed" else 1
+    several = FACE if "transposed" in mode else 1
     rows = several * rng.choice((1, rng.randint(1, SRC_ROWS // several), SRC_ROWS // several))
     last = FACES * FACE - rows
     return Load(
@@ -108,6 +111,7 @@ def random_load(rng: Random, chip: Chip, mode: str, in_format: Format) -> Load:
         row=several * rng.choice((0, rng.randrange(SRC_ROWS // several - rows // several + 1))),
         e4m3=chip is Chip.BLACKHOLE and bool(rng.getrandbits(1)),
         stride=16 * rng.choice((1, 2, 4, rng.randrange(1, 9))),
+        shift=rng.randrange(1, COLUMNS) if mode in SHIFTED else 0,
         exponent=rng.getrandbits(5),
         begin=LEFT + 16 * rng.randrange(4),
     )
@@ -146,9 +150,9 @@ def _unpack_words(load: Load) -> tuple[int, ...]:
         "base_address": [load.begin // 16 - 1] * 2,
         "dst_address": [4 * COLUMNS + load.row * COLUMNS],
         "unpack_y_stride": [0, COLUMNS * _width(load.out_format)],
-        "transpose": [int(load.mode == "transposed"), 0],
+        "transpose": [int("transposed" in load.mode), 0],
         "tilise": [int(load.mode == "tilised"), 0],
-        "shift_amounts": [load.stride // 16 if load.mode == "tilised" else 0],
+        "shift_amounts": [load.stride // 16 if load.mode == "tilised" else load.shift],
         "unpack_to_dst": [int(to_dst)],
         "force_exponent": [int(load.mode == "forced")] * 2,
         "forced_exponent": [load.exponent] * 2,
@@ -162,7 +166,7 @@ def _unpack_words(load: Load) -> tuple[int, ...]:
         ("SETC16", own_field(chip, "override_with_address", int(not to_dst))),
         ("SEMINIT", {"maximum": 1, "semaphores": 1 << PACKED}),
         ("SEMINIT", {"maximum": 2, "semaphores": 1 << FREE}),
-        ("ZEROSRC", {"sources": 3, "both_banks": 1}),
+        ("ZEROSRC", {"sources": 3, "both_banks": 1, "negative_infinity": int(load.shift > 0)}),
         ("STALLWAIT", {"block": 1 << 1, "conditions": 1}),
         ("SEMPOST", {"semaphores": 1 << FREE}),
         ("SEMPOST", {"semaphores": 1 << FREE}),
@@ -296,6 +300,7 @@ def random_runs(rng: Random, chip: Chip, packing: Packing) -> CoreProgram:
             "packers": rng.choice((0, 2, 0b1100, 0b1111)) if wormhole else rng.randrange(16),
             "last": int(rng.random() < 0.2),
             "zero": int(rng.random() < 0.1),
+            "flush": int(rng.random() < 0.1),
         }
         lines += [
             ("SETADCXX", {"units": 4, "end": rows * COLUMNS - 1}),
