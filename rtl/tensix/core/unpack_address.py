@@ -16,8 +16,6 @@ from bitpath.golden.tensix.declarations.encodings import FIELDS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,
-    DST16_ROWS,
-    DST32_ROWS,
     FACE,
     SRC_ROWS,
     Chip,
@@ -26,6 +24,7 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.tensix.core.config import UnpackAddressConfig
 from bitpath.rtl.tensix.core.config_file import field_of
+from bitpath.rtl.tensix.core.dst_rows import row_order
 from bitpath.rtl.tensix.core.l1_memory import line_address_bits
 from bitpath.rtl.tensix.core.row_unpacker import (
     DST32_FORMATS,
@@ -58,9 +57,9 @@ class UnpackAddress(wiring.Component):
     -------
     view : In(view_layout)
     o : Out(rows_layout)
-    refused : Out(1), a core does not execute the UNPACR: column shift, compressed data, counters of another thread, a first datum or a
+    refused : Out(1), a core does not execute the UNPACR: compressed data, counters of another thread, a first datum or a
         number of datums that is no multiple of 16, or of 256 if transposed, a first row that is no multiple of 16 if transposed, a
-        start that is no multiple of 16 bytes if transposed or tilised, tilised block floats, transposition to Dst, tilise mode in
+        start that is no multiple of 16 bytes if transposed or tilised, tilised block floats, transposition or a column shift to Dst, tilise mode in
         unpacker 1, rows that do not exist, addresses outside of L1
     """
 
@@ -123,7 +122,7 @@ class UnpackAddress(wiring.Component):
             end > 1 << line_address_bits(self.config.l1_words) + LINE_WORDS_LOG2,
         ]
         if unit == 0:
-            refusals += self._first_unpackers(m, start, row, rows, out_format)
+            refusals += self._first_unpackers(m, start, row, rows)
         m.d.comb += self.refused.eq(Cat(refusals).any())
         return m
 
@@ -162,13 +161,14 @@ class UnpackAddress(wiring.Component):
         m.d.comb += [
             o.turns.eq(self._read("transpose")),
             o.tilises.eq(self._read("tilise")),
-            o.stride.eq(shifts),
+            o.stride.eq(Mux(o.tilises, shifts, shifts & COLUMN_SHIFT)),
             o.control.to_dst.eq(to_dst),
+            o.order.eq(row_order(self.view.shared)),
         ]
-        shifted = ~o.tilises & (shifts & COLUMN_SHIFT).any()
-        return shifted | (o.tilises & blocks) | (o.control.to_dst & o.turns)
+        shifted = ~o.tilises & o.stride.any()
+        return (o.tilises & blocks) | (o.control.to_dst & (o.turns | shifted))
 
-    def _first_unpackers(self, m: Module, start: Value, row: Value, rows: Value, out_format: Value) -> list[Value]:
+    def _first_unpackers(self, m: Module, start: Value, row: Value, rows: Value) -> list[Value]:
         """Return the conditions that unpacker 0 refuses."""
         o, own = self.o, self.view.own
         last, reached = row + rows, Signal(32)
@@ -178,9 +178,8 @@ class UnpackAddress(wiring.Component):
         row_words = (1 << row_words_log2(o.control.l1_format)) << (wide & ~rows[0])
         m.d.comb += reached.eq(start + ((steps * o.stride) << LINE_WORDS_LOG2) + row_words)
         overrides = own.override_with_address[0]
-        dst_rows = Mux(out_format.matches(*DST32_FORMATS), DST32_ROWS, DST16_ROWS)
         return [
-            Mux(o.control.to_dst, (last > dst_rows) | overrides, (last > SRC_ROWS) | (last > FACE) & ~overrides),
+            Mux(o.control.to_dst, overrides, (last > SRC_ROWS) | (last > FACE) & ~overrides),
             o.turns & (rows[:4].any() | row[:4].any()),
             (o.turns | o.tilises) & start[:LINE_WORDS_LOG2].any(),
             o.tilises & (reached > 1 << line_address_bits(self.config.l1_words) + LINE_WORDS_LOG2),

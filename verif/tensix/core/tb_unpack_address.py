@@ -15,7 +15,6 @@ from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,
     DST16_ROWS,
-    DST32_ROWS,
     FACE,
     SRC_ROWS,
     Format,
@@ -32,6 +31,7 @@ from bitpath.verif.tensix.program.views import (
     other_fields,
     random_instruction,
     random_state,
+    row_order,
     seldom,
     set_own,
     set_shared,
@@ -46,7 +46,8 @@ LAYOUT = rows_layout(CONFIG)
 CASES = cases(40)
 LINE = 16
 """Bytes that an address of L1 counts."""
-MODES = ("plain", "zero", "forced") if UNPACKER else ("plain", "zero", "forced", "transposed", "tilised", "to Dst")
+FIRST_MODES = ("transposed", "tilised", "to Dst", "shifted")
+MODES = ("plain", "zero", "forced", *(() if UNPACKER else FIRST_MODES))
 MANNERS = {"plain": 6, "strided": 3, "powers": 1, "anywhere": 1}
 """Where an UNPACR reads and how often: in a tile by X alone, by all counters, in large tiles, or at random."""
 FATES = ("executed", "refused")
@@ -106,7 +107,8 @@ class Case:
         for name, other in (("unpack_to_dst", not multi), ("descriptor_to_dst", multi)):
             set_shared(self.state, name, rng.getrandbits(1) if other else int(mode == "to Dst"))
         stride = rng.getrandbits(rng.choice((3, 3, 5, 12)))
-        set_shared(self.state, "shift_amounts", stride if mode == "tilised" else rng.getrandbits(8) << 4 | seldom(rng))
+        shift = rng.getrandbits(4) if mode in ("shifted", "transposed") else seldom(rng)
+        set_shared(self.state, "shift_amounts", stride if mode == "tilised" else rng.getrandbits(8) << 4 | shift)
         set_own(self.state, "override_with_address", int(mode != "to Dst") ^ seldom(rng, 0.1))
 
     def _counters(self) -> None:
@@ -191,28 +193,26 @@ def data_address(load: Load) -> int:
 def refused(thread: int, instruction: Instruction, load: Load) -> bool:
     """Return whether a core refuses an UNPACR that golden executes."""
     control, tilises = load.control, load.control.row_stride is not None
-    dst_rows = DST32_ROWS if control.out_format in DST32_FORMATS else DST16_ROWS
     whole = FACE * COLUMNS if control.transpose else COLUMNS
     return (
         (instruction["multi_context"] and instruction["adc"] != thread)
-        or control.col_shift > 0
         or (tilises and control.in_format in BLOCK_FLOATS)
         or load.first % COLUMNS > 0
         or load.count % whole > 0
         or load.rows > SRC_ROWS
         or (with_exponents(load) and load.first + load.count > load.datums)
         or ((control.transpose or tilises) and data_address(load) % LINE > 0)
-        or (UNPACKER == 0 and load.row + load.rows > (dst_rows if control.to_dst else SRC_ROWS))
+        or (UNPACKER == 0 and not control.to_dst and load.row + load.rows > SRC_ROWS)
     )
 
 
-def expected_record(instruction: Instruction, load: Load) -> dict:
+def expected_record(state: State, instruction: Instruction, load: Load) -> dict:
     """Return the fields that a mode uses."""
     control, tilises = load.control, load.control.row_stride is not None
     record = {
         "address": data_address(load) // 4,
         "rows": load.rows,
-        "row": load.row if control.to_dst else load.row % SRC_ROWS,
+        "row": load.row % (DST16_ROWS if control.to_dst else SRC_ROWS),
         "flips": instruction["flip"],
         "zero": instruction["zero"],
         "turns": control.transpose,
@@ -226,7 +226,8 @@ def expected_record(instruction: Instruction, load: Load) -> dict:
             "to_dst": control.to_dst,
         },
     }
-    record |= {"stride": control.row_stride // LINE} if tilises else {}
+    record |= {"order": row_order(state)} if control.to_dst else {}
+    record["stride"] = control.row_stride // LINE if tilises else control.col_shift
     record |= {"exponent": load.address + load.first // COLUMNS} if with_exponents(load) else {}
     return record | ({"forced_exponent": control.forced_exponent} if record["forced"] else {})
 
@@ -253,7 +254,7 @@ async def compared(dut, case: Case, boards: tuple, shown: str) -> bool:
     shown = f"{shown}, thread {thread}, {case.fmt.name} to {case.out.name}, {instruction}, {load}"
     flags.compare(resolved(dut.refused), int(refuses), shown)
     if load is not None and not refuses:
-        record, found = expected_record(instruction, load), unpack(LAYOUT, resolved(dut.o))
+        record, found = expected_record(case.state, instruction, load), unpack(LAYOUT, resolved(dut.o))
         records.compare(pack(LAYOUT, {name: found[name] for name in record}), pack(LAYOUT, record), shown)
     return refuses
 

@@ -18,6 +18,7 @@ from bitpath.golden.tensix.declarations.encodings import FIELDS
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, FACE, SRC_ROWS, Chip, Fidelity, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
+from bitpath.rtl.tensix.core.row_packer import SOURCES
 from bitpath.rtl.tensix.core.row_unpacker import DST32_FORMATS
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
 from bitpath.verif.tensix.program.programs import (
@@ -37,7 +38,8 @@ from bitpath.verif.tensix.program.programs import (
     pack_words,
 )
 
-MODES = ("plain", "transposed", "tilised", "to Dst", "forced", "zeros")
+SHIFTED = ("shifted", "shifted and transposed")
+MODES = ("plain", "transposed", "tilised", "to Dst", "forced", "zeros", *SHIFTED)
 L1_BYTES = 0x2000
 FACES = 4
 """Faces of the tile."""
@@ -56,6 +58,7 @@ class Load:
     first, rows : first datum of the tile, and rows of 16 datums.
     row : first row of the register.
     stride : bytes between rows of datums in tilise mode.
+    shift : columns that rows lose on the left, with minus infinity where SrcA stays.
     exponent : the forced one.
     begin : address of the tile in L1.
     """
@@ -70,6 +73,7 @@ class Load:
     row: int
     e4m3: bool = False
     stride: int = 0
+    shift: int = 0
     exponent: int = 0
     begin: int = LEFT
 
@@ -93,7 +97,7 @@ def random_load(rng: Random, chip: Chip, mode: str, in_format: Format) -> Load:
     outs = CONVERSIONS[in_format]
     if not to_dst:
         outs = tuple(fmt for fmt in outs if fmt not in (Format.FP32, Format.INT32)) or outs
-    several = FACE if mode == "transposed" else 1
+    several = FACE if "transposed" in mode else 1
     rows = several * rng.choice((1, rng.randint(1, SRC_ROWS // several), SRC_ROWS // several))
     last = FACES * FACE - rows
     return Load(
@@ -107,6 +111,7 @@ def random_load(rng: Random, chip: Chip, mode: str, in_format: Format) -> Load:
         row=several * rng.choice((0, rng.randrange(SRC_ROWS // several - rows // several + 1))),
         e4m3=chip is Chip.BLACKHOLE and bool(rng.getrandbits(1)),
         stride=16 * rng.choice((1, 2, 4, rng.randrange(1, 9))),
+        shift=rng.randrange(1, COLUMNS) if mode in SHIFTED else 0,
         exponent=rng.getrandbits(5),
         begin=LEFT + 16 * rng.randrange(4),
     )
@@ -145,9 +150,9 @@ def _unpack_words(load: Load) -> tuple[int, ...]:
         "base_address": [load.begin // 16 - 1] * 2,
         "dst_address": [4 * COLUMNS + load.row * COLUMNS],
         "unpack_y_stride": [0, COLUMNS * _width(load.out_format)],
-        "transpose": [int(load.mode == "transposed"), 0],
+        "transpose": [int("transposed" in load.mode), 0],
         "tilise": [int(load.mode == "tilised"), 0],
-        "shift_amounts": [load.stride // 16 if load.mode == "tilised" else 0],
+        "shift_amounts": [load.stride // 16 if load.mode == "tilised" else load.shift],
         "unpack_to_dst": [int(to_dst)],
         "force_exponent": [int(load.mode == "forced")] * 2,
         "forced_exponent": [load.exponent] * 2,
@@ -161,7 +166,7 @@ def _unpack_words(load: Load) -> tuple[int, ...]:
         ("SETC16", own_field(chip, "override_with_address", int(not to_dst))),
         ("SEMINIT", {"maximum": 1, "semaphores": 1 << PACKED}),
         ("SEMINIT", {"maximum": 2, "semaphores": 1 << FREE}),
-        ("ZEROSRC", {"sources": 3, "both_banks": 1}),
+        ("ZEROSRC", {"sources": 3, "both_banks": 1, "negative_infinity": int(load.shift > 0)}),
         ("STALLWAIT", {"block": 1 << 1, "conditions": 1}),
         ("SEMPOST", {"semaphores": 1 << FREE}),
         ("SEMPOST", {"semaphores": 1 << FREE}),
@@ -217,6 +222,8 @@ def cases(chip: Chip) -> list[tuple[str, Format]]:
 
 
 ALL_COLUMNS = 0xFFFF
+RUNS, RUN_BYTES = 16, 0x1000
+"""PACRs of a program that pack a few rows each, and bytes that they may reach."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,9 +245,9 @@ class Packing:
 
 
 def packings(chip: Chip) -> list[Packing]:
-    """Return what golden packs, but for block floats in L1."""
+    """Return what golden packs."""
     found = []
-    for mid, out in product(Format, [fmt for fmt in Format if fmt not in BLOCK_FLOATS]):
+    for mid, out in product(Format, repeat=2):
         for dst32, raw, round_10b in product((False, True), repeat=3):
             numerics = CHIP_PRESETS[chip].numerics
             try:
@@ -249,13 +256,6 @@ def packings(chip: Chip) -> list[Packing]:
                 continue
             found.append(Packing(mid=mid, out=out, dst32=dst32, raw=raw, round_10b=round_10b))
     return found
-
-
-def executed(chip: Chip, packing: Packing) -> bool:
-    """Return whether a core executes it: neither INT16 from a 16-bit Dst nor Blackhole's FP16 with Round_10b."""
-    if packing.mid is Format.INT16 and not packing.dst32:
-        return False
-    return not (chip is Chip.BLACKHOLE and packing.mid is Format.FP16 and packing.round_10b)
 
 
 def random_store(rng: Random, chip: Chip, packing: Packing) -> CoreProgram:
@@ -277,18 +277,58 @@ def random_store(rng: Random, chip: Chip, packing: Packing) -> CoreProgram:
         "relu_threshold": rng.getrandbits(15),
         "edge_mask": rng.choice((ALL_COLUMNS, rng.getrandbits(16))),
         "l1_accumulate": rng.getrandbits(1) if packing.out in ACCUMULATING_FORMATS else 0,
+        "pack_e4m3": rng.getrandbits(1),
+        # 64 rows have 64 exponents, 4 times 16 bytes.
+        "exponent_section": rng.randint(4, 7),
     }
     unpack = program.words[0]
-    words = (*unpack[:-1], *_changed(chip, changes), unpack[-1])
+    words = (*unpack[:-1], *changed(chip, changes), unpack[-1])
     return replace(program, words=(words, *program.words[1:]))
 
 
-def zeros_from(chip: Chip, out_format: Format, line: int) -> tuple[int, ...]:
-    """Return words after which packer 0 writes four rows of zeros with each PACR, from 16 bytes of L1, a line, on."""
+def random_runs(rng: Random, chip: Chip, packing: Packing) -> CoreProgram:
+    """Return a program of PACRs of a few rows each, of which most go on where the one before ended, over random bytes."""
+    program, lines = random_store(rng, chip, packing), begin_lines()
+    lines += [
+        *(("SETADC" + each, {"units": 4, "which": 0b1111}) for each in ("XY", "ZW")),
+        ("SEMWAIT", {"block": 1, "semaphores": 1 << PACKED, "while_zero": 1}),
+    ]
+    for _ in range(RUNS):
+        wormhole = chip is Chip.WORMHOLE
+        rows = rng.randint(1, FACE + 3) if wormhole else 1
+        fields = {
+            "packers": rng.choice((0, 2, 0b1100, 0b1111)) if wormhole else rng.randrange(16),
+            "last": int(rng.random() < 0.2),
+            "zero": int(rng.random() < 0.1),
+            "flush": int(rng.random() < 0.1),
+        }
+        lines += [
+            ("SETADCXX", {"units": 4, "end": rows * COLUMNS - 1}),
+            ("SETADC", {"units": 4, "dimension": 1, "value": SOURCES * rng.randrange(FACES * FACE // SOURCES)}),
+            ("PACR", fields),
+        ]
+    before = np.frombuffer(rng.randbytes(RUN_BYTES), np.uint8)
+    return replace(
+        program,
+        words=(*program.words[:2], assembled(chip, *lines)),
+        memory=(*program.memory[:-1], (RESULT, before)),
+        result=(RESULT, RUN_BYTES),
+    )
+
+
+def zeros_from(chip: Chip, out_format: Format, line: int, *, section: int = 0) -> tuple[int, ...]:
+    """Return words after which packer 0 writes four rows of zeros with each PACR, from 16 bytes of L1, a line, on.
+
+    Exponents of block floats are `section` lines before.
+    """
     plain = Product(chip=chip, fidelity=Fidelity.LOFI, fmt=Format.BF16, out_format=Format.BF16, dst32=False)
     fields = configuration(plain)
     packers = len(fields["pack_address"])
-    fields |= {"pack_address": [line - 1] * packers, "pack_out_format": [out_format] * packers}
+    fields |= {
+        "pack_address": [line - section - 1] * packers,
+        "pack_out_format": [out_format] * packers,
+        "exponent_section": [section] * packers,
+    }
     rows = 4 if chip is Chip.WORMHOLE else 1
     return assembled(
         chip,
@@ -299,7 +339,7 @@ def zeros_from(chip: Chip, out_format: Format, line: int) -> tuple[int, ...]:
     )
 
 
-def _changed(chip: Chip, fields: dict[str, int]) -> Iterable[int]:
+def changed(chip: Chip, fields: dict[str, int]) -> Iterable[int]:
     """Return the words that change fields, of all units alike, and no other bit."""
     for name, value in fields.items():
         for place in FIELDS[chip][name]:
