@@ -24,6 +24,7 @@ from bitpath.rtl.tensix.core import (
     pack_address,
     tensix_core,
     unpack_address,
+    vector_access,
     wait_gate,
 )
 from bitpath.rtl.tensix.dot import dot16
@@ -95,6 +96,7 @@ MODULES = (
     matrix_operands,
     unpack_address,
     pack_address,
+    vector_access,
     tensix_core,
     dot16,
     unpacker,

@@ -10,7 +10,7 @@ Ref: tt-isa-documentation 3930471, TensixCoprocessor; of Blackhole for its packe
 
 from typing import Any
 
-from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
@@ -30,11 +30,13 @@ from bitpath.rtl.tensix.core.row_unpacker import RowUnpacker
 from bitpath.rtl.tensix.core.thread import FAULT_NUMBER_BITS, Asks, Executed, Thread
 from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
+from bitpath.rtl.tensix.core.vector_access import DstMerge, VectorOperands
 from bitpath.rtl.tensix.core.wait_gate import Semaphores
 from bitpath.rtl.tensix.engine.tensix_engine import NEED_BITS, L1Port
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.rtl.tensix.matrix.registers import BANKS
+from bitpath.rtl.tensix.sfpu.sfpu import Sfpu
 from bitpath.rtl.tensix.stream.expanders import MOP_WRITE
 from bitpath.rtl.tensix.unpack.layouts import ROW_BITS
 
@@ -147,7 +149,7 @@ class TensixCore(wiring.Component):
         threads = [instantiate(m, platform, f"thread_{each}", Thread, config) for each in range(THREADS)]
         file = instantiate(m, platform, "config_file", ConfigFile, ChipConfig(chip=config.chip))
         m.submodules.semaphores = semaphores = Semaphores(ChipConfig(chip=config.chip))
-        m.submodules.unit = unit = MatrixUnit(config.unit, write_rows=BLOCK_ROWS, moves=True)
+        m.submodules.unit = unit = MatrixUnit(config.unit, write_rows=BLOCK_ROWS, moves=True, accesses=True)
         unpackers = [instantiate(m, platform, f"unpacker_{each}", RowUnpacker, config, each) for each in range(2)]
         packer = instantiate(m, platform, "packer", RowPacker, config)
         connect(m, unpackers[0].o, unit.write_a)
@@ -193,6 +195,7 @@ class TensixCore(wiring.Component):
                     granted.bit_select(first.thread, 1).eq(1),
                     refused[first.thread].eq(Mux(refuses, Fault.STATE, Fault.NONE)),
                 ]
+        vector_idle = self._vector(m, platform, choices["vector"], threads, file, unit, ~to_dst, granted, refused)
         self._imply(m, banks, operands, moves, unit, unpackers)
         self._configure(m, choices, threads, file, semaphores, granted, refused)
         self._memory(m, platform, unpackers, packer)
@@ -208,6 +211,7 @@ class TensixCore(wiring.Component):
                 thread.banks.writable.eq(Cat(bank.writable for bank in banks)),
                 thread.banks.readable.eq(Cat(bank.readable for bank in banks)),
                 thread.idle.eq(idle),
+                thread.vector_idle.eq(vector_idle),
                 thread.semaphores.eq(semaphores.state),
                 thread.granted.eq(granted[number]),
                 thread.refused.eq(refused[number]),
@@ -215,7 +219,7 @@ class TensixCore(wiring.Component):
                 getattr(self, f"fault_{number}").eq(thread.fault),
                 getattr(self, f"fault_number_{number}").eq(thread.fault_number),
             ]
-        m.d.comb += self.busy.eq(~idle.all() | Cat(thread.waits for thread in threads).any())
+        m.d.comb += self.busy.eq(~idle.all() | ~vector_idle | Cat(thread.waits for thread in threads).any())
         return m
 
     def _choose(self, m: Module, name: str, threads: list[Thread], file: ConfigFile) -> tuple[FirstThread, data.View]:
@@ -238,6 +242,55 @@ class TensixCore(wiring.Component):
                         view.adc.eq(thread.adc),
                     ]
         return first, view
+
+    def _vector(
+        self,
+        m: Module,
+        platform: Any,
+        choice: tuple[FirstThread, data.View],
+        threads: list[Thread],
+        file: ConfigFile,
+        unit: MatrixUnit,
+        goes: Value,
+        granted: Signal,
+        refused: data.View,
+    ) -> Value:
+        """Add the Vector unit; return whether it is idle."""
+        first, view = choice
+        sfpu = instantiate(m, platform, "sfpu", Sfpu, self.config.sfpu)
+        operands = instantiate(m, platform, "vector_operands", VectorOperands, ChipConfig(chip=self.config.chip))
+        merge = instantiate(m, platform, "merge", DstMerge)
+        seeds, waits, does = Signal(), Signal(), Signal()
+        m.d.comb += [
+            operands.view.eq(view),
+            operands.word.eq(Array(thread.executed.word for thread in threads)[first.thread]),
+            # A seed that waits goes before the next instruction.
+            waits.eq(seeds | ~goes),
+            does.eq(first.valid & ~operands.refused & ~waits),
+            unit.access.valid.eq(does & operands.accesses),
+            unit.access.p.eq(operands.access),
+            unit.values.eq(merge.values),
+            unit.stored.eq(merge.written),
+            merge.found.eq(unit.found),
+            merge.dst32.eq(operands.access.dst32),
+            merge.store.eq(sfpu.store),
+            sfpu.dst.eq(merge.rows),
+            sfpu.i.p.eq(operands.o),
+            sfpu.i.valid.eq(does & (~operands.accesses | unit.access.ready)),
+            sfpu.seed.valid.eq(seeds),
+            sfpu.seed.p.eq(file.shared[0].prng_seed[0]),
+        ]
+        with m.If(file.seeded):
+            m.d.sync += seeds.eq(1)
+        with m.Elif(sfpu.seed.ready):
+            m.d.sync += seeds.eq(0)
+        with m.If(first.valid & ((sfpu.i.valid & sfpu.i.ready) | (operands.refused & ~waits))):
+            m.d.comb += [
+                first.taken.eq(1),
+                granted.bit_select(first.thread, 1).eq(1),
+                refused[first.thread].eq(Mux(operands.refused, Fault.STATE, Fault.NONE)),
+            ]
+        return ~sfpu.busy & ~seeds
 
     def _banks(self, m: Module, unit: MatrixUnit) -> list[data.View]:
         """Return of SrcA and SrcB which bank comes next on either side, and who owns it."""

@@ -25,7 +25,7 @@ from bitpath.golden.tensix.declarations.sfpu import (
     PROGRAMMED_DEFAULTS,
 )
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.common.unit import CLOCK, INPUTS, Covered, Unit, WaveGroup
+from bitpath.rtl.common.unit import CLOCK, INPUTS, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.sfpu.dst_words import WIDE_STORES, DstMode
 from bitpath.rtl.tensix.sfpu.interlock import LANE_MOVES, RegisterMasks
 from bitpath.rtl.tensix.sfpu.layouts import (
@@ -255,13 +255,17 @@ class Sfpu(wiring.Component):
         return list(self.state.rotated)
 
 
+_BLACKHOLE = SfpuConfig(chip=Chip.BLACKHOLE, numerics=BLACKHOLE.numerics)
+
+
 RECORDS = (
     Unit(
         name="sfpu",
         config_type=SfpuConfig,
         build=Sfpu,
         summary="Tensix: the Vector unit's 32 lanes, their configuration and the issue of instructions",
-        covered=Covered(SfpuConfig(chip=Chip.BLACKHOLE, numerics=BLACKHOLE.numerics), 100),
+        covered=Covered(_BLACKHOLE, 300),
+        judges=(Judge(66, _BLACKHOLE, 300),),
         waves=(
             CLOCK,
             INPUTS,

@@ -19,7 +19,7 @@ from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.golden.tensix.declarations.sfpu import CONSTANTS, FIRST_TEMPLATE, LANES, PROGRAMMED
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
-from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
+from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.sfpu.dst_words import DstMode, FromDst, ToDst
 from bitpath.rtl.tensix.sfpu.layouts import (
     DATUM_BITS,
@@ -382,13 +382,17 @@ class SfpuLane(wiring.Component):
         ]
 
 
+_BLACKHOLE = SfpuConfig(chip=Chip.BLACKHOLE, numerics=BLACKHOLE.numerics)
+
+
 RECORDS = (
     Unit(
         name="sfpu_lane",
         config_type=SfpuConfig,
         build=SfpuLane,
         summary="Tensix: a lane of the Vector unit, its registers and every instruction on them",
-        covered=Covered(SfpuConfig(chip=Chip.BLACKHOLE, numerics=BLACKHOLE.numerics), 300),
+        covered=Covered(_BLACKHOLE, 1000),
+        judges=(Judge(65, _BLACKHOLE, 1000),),
         waves=(
             CLOCK,
             WaveGroup("instruction", r"(execute|word|mode|dst|number)"),

@@ -11,6 +11,7 @@ from bitpath.golden.tensix.core.core import obstacle
 from bitpath.golden.tensix.core.unpacker import action
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, FIELDS, OPCODE_LOW, THREAD_FIELDS, Fields
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, FACE, Chip, Format
+from bitpath.golden.tensix.declarations.sfpu import FIRST_TEMPLATE, MODES
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.rtl.tensix.core.config_file import known_bits
 from bitpath.rtl.tensix.core.decode import ADC, BANKS, CONFIG, EXECUTED, FIELD_VALUES, MATRIX, MOVES, RWC, ZERO_FIELDS
@@ -19,6 +20,10 @@ from bitpath.rtl.tensix.matrix.instruction import Zeroed
 from bitpath.verif.tensix.program.programs import GPR, THREADS, CoreProgram, assembled, own_field
 
 # Words that a core refuses: why, by golden's core and by what its decoder says that it executes.
+
+
+RESERVED_ROUNDING = 3
+"""Of SFP_STOCH_RND."""
 
 
 def is_executed(chip: Chip, instruction: Instruction) -> bool:
@@ -32,6 +37,10 @@ def is_executed(chip: Chip, instruction: Instruction) -> bool:
         except ValueError:
             return False
         return True
+    if fields.get("vd", FIRST_TEMPLATE) < FIRST_TEMPLATE and (
+        fields["mod"] not in MODES[chip].get(name, (fields["mod"],)) or fields.get("rounding") == RESERVED_ROUNDING
+    ):
+        return False
     if name == "SEMWAIT":
         return bool(fields["while_zero"] or fields["at_maximum"])
     return all(fields[field] in values for (of, field), values in FIELD_VALUES.items() if of == name)

@@ -91,7 +91,8 @@ def config_instruction(source: Random) -> int:
 
 def gate_instruction(source: Random) -> int:
     """Return bits of an instruction at Wormhole's wait gate; waits are frequent."""
-    name = source.choice((*EXECUTED, *["STALLWAIT", "SEMWAIT"] * 8))
+    own = (name for name in EXECUTED if name in BY_NAME[CHIP])
+    name = source.choice((*own, *["STALLWAIT", "SEMWAIT"] * 8))
     fields = {each.name: source.getrandbits(each.width) for each in BY_NAME[CHIP][name].fields}
     return pack(tensix_instruction(CHIP), _record(name, fields))
 
