@@ -288,7 +288,8 @@ class SfpuLane(wiring.Component):
         word, registers = self.word, self.state.registers
         shift = named(word, "SFPSHFT2")
         moves, copies = Signal(), Signal()
-        moved, target = Signal(WORD_BITS, reset_less=True), Signal(4)
+        moved = Signal(WORD_BITS, reset_less=True)
+        target = Signal(4)
         rotates, slides = shift & (mod == ROTATE), shift & (mod == SHIFT)
         m.d.sync += [
             copies.eq(enabled & legal & shift & (mod == ROTATE_COPY4)),

@@ -302,10 +302,10 @@ def aligned(claim: Claim, value: Value, shift: Value, name: str) -> Signal:
 )
 def sums(claim: Claim, chip: Chip, near: bool) -> None:
     """Exponents at most two apart, where digits may cancel, and others."""
-    dut = claim.instantiate("dut", Add(chip), i__integer=0)
+    dut = claim.instantiate("dut", Add(chip))
     p, blackhole = dut.i, chip is Chip.BLACKHOLE
     exponent, sign = claim.value(p.addend[23:31], "addend_exponent"), p.addend[31]
-    claim.assume(p.outcome == Outcome.SUM, ~p.zero, exponent != 255, p.exponent != 255)
+    claim.assume(~p.integer, p.outcome == Outcome.SUM, ~p.zero, exponent != 255, p.exponent != 255)
     # A product is from 1 up to 4.
     claim.assume(p.significand >= 1 << 26)
     distance = claim.value(p.exponent - exponent, "distance", signed(10))
@@ -349,9 +349,9 @@ def sums(claim: Claim, chip: Chip, near: bool) -> None:
     (Chip.BLACKHOLE,),
 )
 def addend_passes(claim: Claim, chip: Chip) -> None:
-    dut = claim.instantiate("dut", Add(chip), i__integer=0)
+    dut = claim.instantiate("dut", Add(chip))
     p = dut.i
-    claim.assume(p.outcome == Outcome.SUM, p.zero)
+    claim.assume(~p.integer, p.outcome == Outcome.SUM, p.zero)
     denormal = p.addend[23:31] == 0
     claim.ensure(dut.o == Mux(denormal, Cat(Const(0, 31), p.sign & p.addend[31]), p.addend))
 

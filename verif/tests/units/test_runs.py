@@ -243,7 +243,7 @@ RUNS = {
         Run("config_file", ChipConfig(), "icarus", 30, 3, 2_000),
         Run("config_file", ChipConfig(), "verilator", 3000, 3, 2_000, deep=True),
         Run("config_file", ChipConfig(chip=Chip.BLACKHOLE), "verilator", 3000, 3, 2_000, deep=True),
-        Run("wait_gate", ChipConfig(), "icarus", 30, 4, 2_000),
+        Run("wait_gate", ChipConfig(), "icarus", 150, 4, 2_000),
         Run("wait_gate", ChipConfig(), "verilator", 3000, 4, 2_000, deep=True),
         Run("wait_gate", ChipConfig(chip=Chip.BLACKHOLE), "verilator", 3000, 4, 2_000, deep=True),
         Run("matrix_operands", ChipConfig(), "icarus", 30, 2, 500),
@@ -258,6 +258,9 @@ RUNS = {
         Run("pack_address", ChipConfig(), "icarus", 30, 1, 40),
         Run("pack_address", ChipConfig(), "verilator", 3000, 1, 40, deep=True),
         Run("pack_address", ChipConfig(chip=Chip.BLACKHOLE), "verilator", 3000, 1, 40, deep=True),
+        Run("vector_operands", ChipConfig(), "icarus", 30, 2, 100),
+        Run("vector_operands", ChipConfig(), "verilator", 3000, 2, 3_000, deep=True),
+        Run("vector_operands", ChipConfig(chip=Chip.BLACKHOLE), "verilator", 3000, 2, 3_000, deep=True),
         Run("tensix_core", TensixCoreConfig(rows=8, cols=16), "verilator", 8, 12, 20_000, deep=True),
         Run("tensix_core", TensixCoreConfig(chip=Chip.BLACKHOLE, rows=8, cols=16), "verilator", 8, 12, 20_000, deep=True),
         # Places, ties and scales in every mode, chains, every pace, latency, resets. As documented, two tests leave a mode out.
