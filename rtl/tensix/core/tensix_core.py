@@ -1,8 +1,9 @@
-"""A Tensix core: three threads of instructions, two unpackers, the Matrix unit, the packer and L1::
+"""A Tensix core: three threads of instructions, two unpackers, the Matrix unit, the Vector unit, the packer and L1::
 
       words 0 -> Thread --+      +-> RowUnpacker 0 -> SrcA --+
       words 1 -> Thread --+-> ---+-> RowUnpacker 1 -> SrcB --+-> Matrix unit -> Dst -+
       words 2 -> Thread --+      +-> RowPacker <-------------------------------------+
+                                 +-> Sfpu <----------------------------------> Dst --+
                                  +-> ConfigFile, Semaphores          both unpackers and the packer <-> L1
 
 Ref: tt-isa-documentation 3930471, TensixCoprocessor; of Blackhole for its packer and its implied formats.
@@ -95,16 +96,18 @@ def l1_write_layout(config: TensixCoreConfig) -> data.StructLayout:
 class TensixCore(wiring.Component):
     """Threads execute their words in order, one a cycle; units that they share take one instruction a cycle of all threads.
 
-    The core executes the words of `decode.EXECUTED`, which are all instructions of golden's core, in the modes that
-    `UnpackAddress`, `PackAddress`, `MatrixOperands` and `MoveOperands` do not refuse: MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD,
-    ELWSUB, ZEROACC, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID,
+    The core executes the words of `decode.EXECUTED`, which are all instructions of golden's core but SFPLOADMACRO, in the modes that
+    `UnpackAddress`, `PackAddress`, `MatrixOperands`, `MoveOperands` and `VectorOperands` do not refuse: those of the Vector unit,
+    MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD, ELWSUB, ZEROACC, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID,
     UNPACR_NOP, SETRWC, INCRWC, the eight instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT;
     MOP, MOP_CFG and REPLAY in the expanders. A PACR must have its place in L1 (`RowPacker.misplaced`). A refused word changes
     nothing, and the next one is as if it had not come.
 
     Throughput with 8x16 dot products: an MVMUL a cycle while its banks are there. An UNPACR takes two cycles for addresses, of
     which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle, one for each row, and one for each write of exponents.
-    Configuration is written in one cycle.
+    Configuration is written in one cycle. The Vector unit takes an instruction a cycle beside the Matrix unit's; SFPLOAD and
+    SFPSTORE wait for a cycle in which that one begins nothing, and until no result for their rows is in flight. SFPSTORE defines a row
+    with its first word, golden with its last column.
 
     Parameters
     ----------
@@ -400,7 +403,7 @@ RECORDS = (
         name="tensix_core",
         config_type=TensixCoreConfig,
         build=TensixCore,
-        summary="Tensix: three threads of instructions, unpackers, Matrix unit, packer and L1",
+        summary="Tensix: three threads of instructions, unpackers, Matrix and Vector unit, packer and L1",
         covered=Covered(TensixCoreConfig(), 2),
         uncompared="its programs need an L1 of 256 KiB, which a netlist of gates cannot hold",
         waves=(
@@ -409,9 +412,10 @@ RECORDS = (
             WaveGroup("executed", r"executed_"),
             WaveGroup("host", r"(mop_|write__|read__|data__)"),
             WaveGroup("threads", r"thread_\d\."),
-            WaveGroup("choices", r"(matrix|unpacker_\d|packer|config|semaphores)_(thread|view)"),
+            WaveGroup("choices", r"(matrix|unpacker_\d|packer|config|semaphores|vector)_(thread|view)"),
             WaveGroup("unpackers", r"(unpacker_\d|address_\d|port)\."),
             WaveGroup("Matrix unit", r"unit\.(instruction|starting|flight_|fire|step|src_[ab]\.|dst_register\.)"),
+            WaveGroup("Vector unit", r"(sfpu|vector_operands|merge)\."),
             WaveGroup("packer and L1", r"(packer|l1)\."),
         ),
     ),
