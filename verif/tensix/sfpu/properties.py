@@ -329,7 +329,7 @@ def sums(claim: Claim, chip: Chip, near: bool) -> None:
     wide = claim.value(counted << 24, "wide")
     digits = claim.value(rounded(claim, wide, place + 1 + (low & int(blackhole)), Rounding.RNE, "spec"), "digits", 26)
     carries = digits[24] | (digits[23] & low & int(blackhole))
-    number = claim.value((Mux(low, 0, field) << 23) + (digits[:24] - (1 << 23)) + (digits[24] << 23), "number", 32)
+    number = claim.value((Mux(low, 0, field) << 23) + digits - (1 << 23), "number", 32)
     normal = Mux(number >= 0x7F800000, 0x7F800000, number)
     smallest = Mux(carries & ((field == 0) | int(blackhole)), 0x00800000, 0)
     code = claim.value(Mux(low, smallest, normal), "code", 31)
@@ -344,16 +344,36 @@ def sums(claim: Claim, chip: Chip, near: bool) -> None:
     "add",
     "add_passes_{chip.value}",
     "{chip.value}: of a product that is zero the addend, and of two zeros the sign by IEEE 754 or none",
-    ("Mux(present, p.addend, zero)", "Mux(~present, p.addend, zero)"),
-    "chip",
-    (Chip.BLACKHOLE,),
+    None,
+    "chip, sabotage",
+    (
+        (Chip.WORMHOLE, ("Mux(present, p.addend, 0)", "Mux(~present, p.addend, 0)")),
+        (Chip.BLACKHOLE, ("Mux(present, p.addend, zero)", "Mux(~present, p.addend, zero)")),
+    ),
 )
 def addend_passes(claim: Claim, chip: Chip) -> None:
     dut = claim.instantiate("dut", Add(chip))
     p = dut.i
     claim.assume(~p.integer, p.outcome == Outcome.SUM, p.zero)
     denormal = p.addend[23:31] == 0
-    claim.ensure(dut.o == Mux(denormal, Cat(Const(0, 31), p.sign & p.addend[31]), p.addend))
+    sign = p.sign & p.addend[31] & int(chip is Chip.BLACKHOLE)
+    claim.ensure(dut.o == Mux(denormal, Cat(Const(0, 31), sign), p.addend))
+
+
+@PROPERTIES.of(
+    "add",
+    "add_nan",
+    "wormhole: NaN has the bits of the sum that is computed meanwhile, unless it is infinite",
+    ("code) | LOW_NAN", "code) | CANONICAL_NAN"),
+)
+def leaking_nan(claim: Claim) -> None:
+    dut = claim.instantiate("dut", Add(Chip.WORMHOLE))
+    p = dut.i
+    claim.assume(p.outcome == Outcome.NAN)
+    same = Cat(p.significand, p.exponent, p.sign, p.nan_sign, Const(0, 1), Const(0, 2), p.addend, Const(0, 1))
+    total = claim.instantiate("sum", Add(Chip.WORMHOLE), i=same)
+    bits = Mux(total.o[:31] == 0x7F800000, 0, total.o[:31])
+    claim.ensure(dut.o == Cat(claim.value(bits | 0x7F800001, "nan", 31), p.nan_sign))
 
 
 # Tables and conversions, for all codes.
