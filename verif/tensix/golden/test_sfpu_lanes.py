@@ -67,7 +67,7 @@ def test_sfpu_instructions_are_the_exact_ones(chip):
     for name in names:
         for number, instruction in enumerate(instructions(rng, chip, name)):
             numerics = CHIP_PRESETS[chip].numerics if number % 2 else replace(CHIP_PRESETS[chip].numerics, **OTHERS)
-            lanes = random_lanes(rng, 2, None if number % 4 else np.zeros(8, np.uint32))
+            lanes = random_lanes(rng, 1, None if number % 4 else np.zeros(8, np.uint32))
             units, refused = exact_units(lanes), []
             for unit in units:
                 try:
@@ -152,7 +152,7 @@ def run_all(batch, words):
 def test_sfpu_scheduled_instructions_are_the_exact_ones(chip):
     rng, numerics = np.random.default_rng(68), CHIP_PRESETS[chip].numerics
     ran = refused = 0
-    for _ in range(60):
+    for _ in range(30):
         words, lanes = random_macro(rng, chip)
         bits = random_dst(rng)
         (unit,), dst = exact_units(lanes), bits[0].tolist()
@@ -168,5 +168,5 @@ def test_sfpu_scheduled_instructions_are_the_exact_ones(chip):
         assert_equal(lanes, [unit], words)
         assert bits[0].tolist() == dst
         ran += 1
-    assert ran > 20
-    assert refused > 3
+    assert ran > 8
+    assert refused > 2
