@@ -7,11 +7,12 @@ import pytest
 
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Chip, Format
-from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, StochasticCompare
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, WORMHOLE, WORMHOLE_DOCUMENTED, StochasticCompare
 from bitpath.golden.tensix.declarations.sfpu import LANES
 from bitpath.golden.tensix.exact import sfpu_unit
 from bitpath.golden.tensix.isa import Instruction, decode
 from bitpath.golden.tensix.isa.words import word_of
+from bitpath.golden.tensix.sfpu import Lanes
 from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.tensix.sfpu.macro import LoadMacroConfig, schedule
 from bitpath.golden.tensix.sfpu.run import Batch
@@ -57,6 +58,13 @@ def assert_equal(lanes, units, what):
         for number, (lane, exact) in enumerate(zip(got.lanes, right.lanes, strict=True)):
             assert lane == exact, (what, number)
         assert got.rotated == right.rotated, what
+
+
+def test_sfpu_reset_is_the_exact_one():
+    for preset in (WORMHOLE, WORMHOLE_DOCUMENTED):
+        lanes = Lanes((1,), preset.numerics)
+        assert exact_units(lanes)[0].lanes == sfpu_unit.reset(preset.numerics).lanes
+        assert lanes.lreg[11:15, 0, 0].tolist() == [0xBF800000, 0x3B000000, 0xBF2CC4C7, 0xBEB08FF9]
 
 
 @OF_CHIP
