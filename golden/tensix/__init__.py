@@ -33,6 +33,8 @@ from bitpath.golden.tensix.matmul.matmul import (
     tilize,
     untilize,
 )
+from bitpath.golden.tensix.matmul.partials import Partials
+from bitpath.golden.tensix.matmul.product_program import ProductProgram, product_program
 from bitpath.golden.tensix.matmul.schedule import TileSchedule, schedule
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
 from bitpath.golden.tensix.matrix.moves import mova2d, movb2a, movb2d, movd2a, movd2b, trnspsrcb
@@ -54,8 +56,10 @@ __all__ = [
     "MatmulPlan",
     "MvmulInstruction",
     "Packing",
+    "Partials",
     "PreparedRight",
     "Prng",
+    "ProductProgram",
     "Program",
     "RiscvFormat",
     "StochasticMode",
@@ -95,6 +99,7 @@ __all__ = [
     "plan_matmul",
     "prepare",
     "prepare_int8",
+    "product_program",
     "result_matrix",
     "riscv_store",
     "run_plan",

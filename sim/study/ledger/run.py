@@ -68,6 +68,7 @@ FUNCTIONS: dict[str, Callable[[Evidence], Finding]] = {
     "T9": tensix.two_products,
     "T10": tensix.integers,
     "T11": tensix.rounded_twice,
+    "T11b": tensix.deep_product,
     "T12": tensix.minus_one,
     "T13": tensix.wrong_values,
     "T14": tensix.above_half_a_unit,

@@ -499,6 +499,20 @@ def long_product(evidence: Evidence) -> Finding:
     return undecided(f"{found[0]} for N(0, 1), {found[1]} for uniform inputs", PRESET)
 
 
+def deep_product(evidence: Evidence) -> Finding:
+    """T11b: correlation with the exact product by the way of the partial sums, N(0, 1)."""
+    a, b = matrices(32, 128256, COLUMNS)
+    exact, right = a.astype(np.float64) @ b, tensix.prepare(b[np.newaxis])
+    ways = (("spill_tf32", 32), ("spill_tf32", 64), ("spill_fp32", 64))
+    found = []
+    for partials, block_k in ways:
+        got = tensix.multiply(a[np.newaxis], right, partials=partials, block_k=block_k)[0]
+        found.append(float(np.corrcoef(exact.reshape(-1), got.reshape(-1))[0, 1]))
+    one, two, whole = found
+    golden = f"{one:.3f} and {two:.3f} with TF32 in blocks of 1 and 2 tiles, {whole:.5f} with FP32 written to Dst"
+    return decided(golden, tensix_wormhole=one < 0.975314 < two and whole > 0.99999)
+
+
 def integer_product(evidence: Evidence) -> Finding:
     """T28: INT8 products in HiFi4 and in LoFi."""
     rng = np.random.Generator(np.random.PCG64(31))
