@@ -84,14 +84,14 @@ def wrcfg(state: State, thread: int, instruction: Instruction) -> None:
         state.config.check(each, value)
     for each, value in values.items():
         state.config.write(thread, each, value)
-    _permute_dst(state, thread)
+    permute_dst(state, thread)
 
 
 def rmwcib(state: State, thread: int, instruction: Instruction) -> None:
     """Execute RMWCIB0 to 3: the bits of a mask in one byte of a register."""
     shift = 8 * int(instruction.name[-1])
     state.config.write(thread, instruction["register"], instruction["data"] << shift, instruction["mask"] << shift)
-    _permute_dst(state, thread)
+    permute_dst(state, thread)
 
 
 def setc16(state: State, thread: int, instruction: Instruction) -> None:
@@ -99,7 +99,7 @@ def setc16(state: State, thread: int, instruction: Instruction) -> None:
     state.config.write_thread(thread, instruction["register"], instruction["value"])
 
 
-def _permute_dst(state: State, thread: int) -> None:
+def permute_dst(state: State, thread: int) -> None:
     """Take over Blackhole's permutations of Dst rows from the configuration."""
     if state.chip is Chip.BLACKHOLE:
         state.dst.remapped = bool(state.config.read("remap_addrs", thread))

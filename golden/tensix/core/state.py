@@ -93,11 +93,20 @@ class ConfigFile:
         ------
         UndefinedBehavior, ValueError : as `check`.
         """
+        self.write_bank(self._bank(thread), register, value, mask)
+
+    def write_bank(self, bank: int, register: int, value: int, mask: int = 0xFFFFFFFF) -> None:
+        """Write the bits of `mask` of a register in a bank.
+
+        Raises
+        ------
+        UndefinedBehavior, ValueError : as `check`.
+        """
         self.check(register, value & mask)
-        banks = range(BANKS) if register >= SHARED_FROM[self.chip] else (self._bank(thread),)
-        for bank in banks:
-            old = self.registers[bank][register]
-            self.registers[bank][register] = value & mask | old & ~mask
+        banks = range(BANKS) if register >= SHARED_FROM[self.chip] else (bank,)
+        for each in banks:
+            old = self.registers[each][register]
+            self.registers[each][register] = value & mask | old & ~mask
 
     def check(self, register: int, value: int) -> None:
         """Raise where these bits of a register may not be written.
