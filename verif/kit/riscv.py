@@ -59,19 +59,19 @@ def elf(code: bytes, base: int = BASE, *, machine: int = 243, kind: int = 2) -> 
 
 
 @cache
-def _machine() -> llvm.TargetMachine:
+def _machine(features: str) -> llvm.TargetMachine:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     target = llvm.Target.from_triple("riscv32-unknown-elf")
-    return target.create_target_machine(features="+m", reloc="static", codemodel="small", opt=1)
+    return target.create_target_machine(features=features, reloc="static", codemodel="small", opt=1)
 
 
-def compiled(ir: str) -> tuple[bytes, dict[str, int]]:
+def compiled(ir: str, features: str = "+m") -> tuple[bytes, dict[str, int]]:
     """Return the code of LLVM IR and the offset of each function; the code may have no relocations."""
     from elftools.elf.elffile import ELFFile
 
     module = llvm.parse_assembly(f'target triple = "riscv32-unknown-elf"\n{ir}')
-    made = ELFFile(BytesIO(_machine().emit_object(module)))
+    made = ELFFile(BytesIO(_machine(features).emit_object(module)))
     if made.get_section_by_name(".rela.text"):
         raise ValueError("compiled code must be without relocations")
     symbols = made.get_section_by_name(".symtab").iter_symbols()

@@ -1,4 +1,4 @@
-"""RV32IM: a word of code as a function that executes it.
+"""RV32IM, and Blackhole's Zba and Zbb: a word of code as a function that executes it.
 
 ::
 
@@ -13,8 +13,8 @@
 
 Registers hold 0 to 2^32 - 1.
 
-Ref: The RISC-V Instruction Set Manual, Volume I, 20191213, RV32I and M; tt-isa-documentation, BabyRISCV and its
-PushTensixInstruction; Blackhole's CSRs at 585749d.
+Ref: The RISC-V Instruction Set Manual, Volume I, 20191213, RV32I and M; Bit-manipulation ISA extensions 1.0.0, Zba and Zbb;
+tt-isa-documentation, BabyRISCV and its PushTensixInstruction, Blackhole's README 2c2c43b and CSRs 585749d.
 """
 
 from collections.abc import Callable
@@ -98,8 +98,44 @@ _OPERATIONS: dict[tuple[int, int], Callable[[int, int], int]] = {
     (_MULTIPLY, 7): lambda a, b: a % b if b else a,
 }
 """add, sub, sll, slt, sltu, xor, srl, sra, or, and; mul, mulh, mulhsu, mulhu, div, divu, rem, remu: by funct7 and funct3."""
-_SHIFTS = 1, 5
-"""funct3 of shifts, whose immediates have a funct7."""
+_SHIFTS = (_BASE, 1), (_BASE, 5), (_OTHER, 5)
+"""slli, srli and srai."""
+_ADDS, _SELECTS, _ROTATES, _ZERO_EXTENDS = 0x10, 0x05, 0x30, 0x04
+
+
+def _rotated(a: int, b: int) -> int:
+    """Return a rotated right."""
+    return (a << 32 | a) >> (b & 31) & MASK
+
+
+_BIT_OPERATIONS: dict[tuple[int, int], Callable[[int, int], int]] = {
+    (_ADDS, 2): lambda a, b: (a << 1) + b & MASK,
+    (_ADDS, 4): lambda a, b: (a << 2) + b & MASK,
+    (_ADDS, 6): lambda a, b: (a << 3) + b & MASK,
+    (_OTHER, 4): lambda a, b: a ^ b ^ MASK,
+    (_OTHER, 6): lambda a, b: a | b ^ MASK,
+    (_OTHER, 7): lambda a, b: a & (b ^ MASK),
+    (_SELECTS, 4): lambda a, b: min(a, b, key=signed),
+    (_SELECTS, 5): min,
+    (_SELECTS, 6): lambda a, b: max(a, b, key=signed),
+    (_SELECTS, 7): max,
+    (_ROTATES, 1): lambda a, b: _rotated(a, -b),
+    (_ROTATES, 5): _rotated,
+    (_ZERO_EXTENDS, 4): lambda a, _: a & 0xFFFF,
+}
+"""sh1add, sh2add, sh3add, xnor, orn, andn, min, minu, max, maxu, rol, ror, zext.h: by funct7 and funct3."""
+_BIT_SHIFTS = ((_ROTATES, 5),)
+"""rori."""
+_UNARY: dict[tuple[int, int], Callable[[int, int], int]] = {
+    (0x600, 1): lambda a, _: 32 - a.bit_length(),
+    (0x601, 1): lambda a, _: (a & -a).bit_length() - 1 if a else 32,
+    (0x602, 1): lambda a, _: a.bit_count(),
+    (0x604, 1): lambda a, _: (a & 0xFF ^ 0x80) - 0x80 & MASK,
+    (0x605, 1): lambda a, _: (a & 0xFFFF ^ 0x8000) - 0x8000 & MASK,
+    (0x287, 5): lambda a, _: sum(0xFF << low for low in range(0, 32, 8) if a >> low & 0xFF),
+    (0x698, 5): lambda a, _: int.from_bytes(a.to_bytes(4, "little"), "big"),
+}
+"""clz, ctz, cpop, sext.b, sext.h, orc.b, rev8: by immediate and funct3."""
 _BRANCHES: dict[int, Callable[[int, int], bool]] = {
     0: lambda a, b: a == b,
     1: lambda a, b: a != b,
@@ -136,7 +172,11 @@ class Decoder:
 
     def __init__(self, x: list[int], bus: Bus):
         self._x, self._bus = x, bus
-        self._csrs = dict(_PLAIN_CSRS) if bus.chip is Chip.BLACKHOLE else {}
+        blackhole = bus.chip is Chip.BLACKHOLE
+        self._csrs = dict(_PLAIN_CSRS) if blackhole else {}
+        self._operations = _OPERATIONS | (_BIT_OPERATIONS if blackhole else {})
+        self._shifts = _SHIFTS + (_BIT_SHIFTS if blackhole else ())
+        self._unary = _UNARY if blackhole else {}
         self._forms: dict[int, Callable[[int, int], Step]] = {
             0x03: self._load,
             0x0F: self._fence,
@@ -177,10 +217,12 @@ class Decoder:
 
     def _register(self, word: int, pc: int) -> Step:
         x, after = self._x, pc + 4
-        operation = _OPERATIONS.get((word >> 25, word >> 12 & 7))
+        operation = self._operations.get((word >> 25, word >> 12 & 7))
         if operation is None:
             raise _unknown(word)
         rd, a, b = _rd(word), word >> 15 & 31, word >> 20 & 31
+        if word >> 25 == _ZERO_EXTENDS and b:
+            raise _unknown(word)
 
         def register() -> int:
             x[rd] = operation(x[a], x[b])
@@ -191,9 +233,14 @@ class Decoder:
     def _immediate(self, word: int, pc: int) -> Step:
         x, after = self._x, pc + 4
         funct3, value = word >> 12 & 7, _immediate(word)
-        kind = word >> 25 if funct3 in _SHIFTS else _BASE
-        operation = _OPERATIONS.get((kind, funct3))
-        if operation is None or kind == _MULTIPLY:
+        kind = word >> 25, funct3
+        if funct3 not in (1, 5):
+            operation = _OPERATIONS[_BASE, funct3]
+        elif kind in self._shifts:
+            operation = self._operations[kind]
+        elif (word >> 20, funct3) in self._unary:
+            operation = self._unary[word >> 20, funct3]
+        else:
             raise _unknown(word)
         rd, a = _rd(word), word >> 15 & 31
 

@@ -107,7 +107,7 @@ class Tile:
             (sender, receiver): deque() for sender in range(MAILBOXES) for receiver in range(MAILBOXES)
         }
         self.pc_buffers: list[deque[int]] = [deque() for _ in range(THREADS)]
-        l1 = memoryview(self.core.l1)
+        l1 = self.core.l1.data
         self._l1 = {1: l1, 2: l1.cast("H"), 4: l1.cast("I")}
         self._pushed: list[list[int]] = [[] for _ in range(THREADS)]
         self._mop = [[0] * MOP_WORDS for _ in range(THREADS)]

@@ -301,6 +301,56 @@ def test_compiled_functions(subtests):
     assert VALUES.keys() == FUNCTIONS.keys()
 
 
+BITS = {
+    **{
+        f"add{shift}": (f"%c = shl i32 %a, {shift}\n%r = add i32 %c, %b", lambda a, b, n=shift: (a << n) + b)
+        for shift in (1, 2, 3)
+    },
+    "andn": ("%c = xor i32 %b, -1\n%r = and i32 %a, %c", lambda a, b: a & ~b),
+    "orn": ("%c = xor i32 %b, -1\n%r = or i32 %a, %c", lambda a, b: a | ~b),
+    "xnor": ("%c = xor i32 %a, %b\n%r = xor i32 %c, -1", lambda a, b: ~(a ^ b)),
+    "smin": ("%r = call i32 @llvm.smin.i32(i32 %a, i32 %b)", lambda a, b: min(s(a), s(b))),
+    "umin": ("%r = call i32 @llvm.umin.i32(i32 %a, i32 %b)", min),
+    "smax": ("%r = call i32 @llvm.smax.i32(i32 %a, i32 %b)", lambda a, b: max(s(a), s(b))),
+    "umax": ("%r = call i32 @llvm.umax.i32(i32 %a, i32 %b)", max),
+    "rol": ("%r = call i32 @llvm.fshl.i32(i32 %a, i32 %a, i32 %b)", lambda a, b: a << b % 32 | a >> 32 - b % 32),
+    "ror": ("%r = call i32 @llvm.fshr.i32(i32 %a, i32 %a, i32 %b)", lambda a, b: a >> b % 32 | a << 32 - b % 32),
+    "rori": ("%r = call i32 @llvm.fshr.i32(i32 %a, i32 %a, i32 7)", lambda a, _: a >> 7 | a << 25),
+    "clz": ("%r = call i32 @llvm.ctlz.i32(i32 %a, i1 false)", lambda a, _: f"{a:032b}".find("1") % 33),
+    "ctz": ("%r = call i32 @llvm.cttz.i32(i32 %a, i1 false)", lambda a, _: f"{a:032b}"[::-1].find("1") % 33),
+    "cpop": ("%r = call i32 @llvm.ctpop.i32(i32 %a)", lambda a, _: f"{a:b}".count("1")),
+    "rev8": ("%r = call i32 @llvm.bswap.i32(i32 %a)", lambda a, _: int(bytes.fromhex(f"{a:08x}")[::-1].hex(), 16)),
+    "sext.b": ("%c = trunc i32 %a to i8\n%r = sext i8 %c to i32", lambda a, _: a % 256 - a % 256 // 128 * 256),
+    "sext.h": (
+        "%c = trunc i32 %a to i16\n%r = sext i16 %c to i32",
+        lambda a, _: a % 65536 - a % 65536 // 32768 * 65536,
+    ),
+    "zext.h": ("%r = and i32 %a, 65535", lambda a, _: a % 65536),
+    "orc.b": (
+        "%r = call i32 @llvm.riscv.orc.b.i32(i32 %a)",
+        lambda a, _: int(re.sub("..", lambda each: "00" if each[0] == "00" else "ff", f"{a:08x}"), 16),
+    ),
+}
+"""Zba and Zbb: LLVM's IR, and the result."""
+
+
+def test_blackhole_s_bit_manipulation(subtests):
+    for name, (body, value) in BITS.items():
+        with subtests.test(name):
+            called = re.findall(r"@(llvm[\w.]+)\((.*)\)", body)
+            kinds = [re.sub(r"(i\d+) [^,]+", r"\1", arguments) for _, arguments in called]
+            declared = [f"declare i32 @{each}({kind})" for (each, _), kind in zip(called, kinds, strict=True)]
+            text = "\n".join((f"define i32 @f(i32 %a, i32 %b) {{\n{body}\nret i32 %r\n}}", *declared))
+            code, _ = compiled(text, "+m,+zba,+zbb")
+            own, _ = hart(code, Chip.BLACKHOLE)
+            for a, b in PAIRS:
+                assert call(own, BASE, a, b) == value(a, b) & MASK, f"{a:#x}, {b:#x}"
+            own, _ = hart(code)
+            with pytest.raises(ValueError, match="must be of RV32IM, not"):
+                call(own, BASE, 1, 2)
+    assert len(BITS) == 21
+
+
 def test_a_compiled_program_sorts_halves():
     code, offsets = compiled(SORT)
     own, bus = hart(code)
