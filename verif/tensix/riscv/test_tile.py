@@ -8,7 +8,7 @@ import pytest
 from bitpath.golden import tensix
 from bitpath.golden.tensix import DeadlockError, UndefinedBehavior, isa
 from bitpath.golden.tensix.declarations.encodings import FIELDS, REGISTERS, THREAD_FIELDS, THREAD_REGISTERS
-from bitpath.golden.tensix.declarations.formats import Chip, Fidelity, Format
+from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.riscv import Program, Tile
 from bitpath.golden.tensix.riscv.tile import L1_BYTES, LOCAL_BASE, LOCAL_BYTES
 from bitpath.verif.kit.known_answers import answers, skip_absent
@@ -24,14 +24,7 @@ from bitpath.verif.kit.riscv import (
     store,
     ttinsn,
 )
-from bitpath.verif.tensix.program.golden_core import golden_result
-from bitpath.verif.tensix.program.programs import (
-    Product,
-    archived,
-    config_lines,
-    configuration,
-    product_program,
-)
+from bitpath.verif.tensix.program.programs import archived
 
 CHIPS = {"wh": "wormhole", "bh": "blackhole"}
 MOP, GPRS, PUSH, PC_BUFFER = 0xFFB80000, 0xFFE00000, 0xFFE40000, 0xFFE80000
@@ -48,10 +41,10 @@ def tile_with(chip, codes):
     return tile
 
 
-def put(tile, memory):
+def put(core, memory):
     """Write bytes to L1 at each address."""
     for address, data in memory:
-        tile.core.l1[address : address + data.size] = data
+        core.l1[address : address + data.size] = data
 
 
 def ir(*lines):
@@ -82,81 +75,116 @@ def polled(name, address, value):
     ]
 
 
-# Whole kernels.
+# A whole kernel: T0 unpacks a tile of SrcA and one of SrcB, T1 adds them, T2 packs the sum.
 
 
-def product(chip, k_tiles=1):
-    """Return a product of BF16 with random operands, and its program."""
-    own = Product(chip=Chip(chip), fidelity=Fidelity.HIFI2, fmt=Format.BF16, out_format=Format.BF16, k_tiles=k_tiles)
-    rng = np.random.default_rng(3)
-    left, right = (
-        (rng.standard_normal(1024 * k_tiles).astype(np.float32).view(np.uint32) >> 16).astype(np.uint16).view(np.uint8)
-        for _ in range(2)
+LEFT, RIGHT, RESULT, TILE_BYTES = 0x10000, 0x20000, 0x30000, 2048
+SHARED = {
+    "src_a_format": [5],
+    "src_b_format": [5],
+    "dst_format": [5],
+    "fp32_enabled": [1],
+    "read_32b": [1],
+    "edge_mask": [0xFFFF],
+    "packer_y_stride": [32],
+    "l1_format": [5, 5],
+    "descriptor_uncompressed": [1, 1],
+    "x_dim": [1024, 1024],
+    "y_dim": [1, 1],
+    "z_dim": [1, 1],
+    "unpack_out_format": [5, 5],
+    "throttle": [2, 2],
+    "uncompressed": [1, 1],
+    "base_address": [LEFT // 16 - 1, RIGHT // 16 - 1],
+    "dst_address": [64],
+    "context_x_dim": [1024],
+    "pack_address": [RESULT // 16 - 1 + 32 * packer for packer in range(4)],
+    "pack_uncompressed": [1] * 4,
+    "pack_out_format": [5] * 4,
+    "pack_in_format": [5] * 4,
+    "packer_dst_offset": [16 * packer for packer in range(4)],
+}
+"""Configuration of BF16 in L1 and Src, FP32 in Dst: the value of each unit, of packers as many as the chip has."""
+UNPACK = "SETADCXX units=3, end=1023\nSETADCXY units=3, which=10\nSETADCZW units=3, which=15\nMOP"
+UNPACR = "UNPACR ch0_z=1, multi_context=1, flip=1, last=1"
+ADD = "ELWADD\nINCRWC dst=8, src_b=8, src_a=8\n"
+MATH = f"ZEROACC mode=3\nSETRWC which=15\n{ADD * 7}ELWADD flip=3\nSTALLWAIT block=66, conditions={{}}\nSEMPOST semaphores=2"
+PACK = {
+    "wormhole": "SETC16 register=32, value=32\nSETADCXX units=4, end=255\nSETADCXY units=4, which=10\n"
+    "SETADCZW units=4, which=15\nSEMWAIT block=1, semaphores=2, while_zero=1\nPACR modifier=1, packers=15, last=1",
+    "blackhole": "SETC16 register=37, value=4\nSETC16 register=38, value=32\nSETADCXX units=4, end=15\n"
+    "SETADCXY units=4, which=10\nSETADCZW units=4, which=15\nSEMWAIT block=1, semaphores=2, while_zero=1\nMOP template=1",
+}
+
+
+def kernel(chip):
+    """Return the configuration by register, the words and the MOP words of each thread, and operands and result in L1."""
+    registers = {}
+    for name, values in SHARED.items():
+        for place, value in zip(FIELDS[Chip(chip)][name], values, strict=False):
+            registers[place.register] = registers.get(place.register, 0) | value << place.low
+    override = THREAD_FIELDS[Chip(chip)]["override_with_address"][0]
+    nop, first, second, pack, last = isa.assemble(
+        f"NOP\n{UNPACR}\n{UNPACR}, unpacker=1\nPACR\nPACR modifier=1, last=1", chip=chip
     )
-    return own, product_program(own, left, right)
+    texts = (
+        f"SETC16 register={override.register}, value={override.mask}\nSEMINIT maximum=1, semaphores=2\n{UNPACK}",
+        MATH.format(128 if chip == "wormhole" else 16),
+        PACK[chip],
+    )
+    words = [isa.assemble(text, chip=chip) for text in texts]
+    mops = [[0, 1, second, first, *[nop] * 5], [nop] * 9, [1, 16, nop, nop, nop, pack, nop, last, nop]]
+    values = np.random.default_rng(3).integers(-64, 65, (3, 1024)).astype(np.float32)
+    values[2] = values[0] + values[1]
+    memory = [(values[each].view(np.uint32) >> 16).astype(np.uint16).view(np.uint8) for each in range(3)]
+    return registers, words, mops, memory
 
 
 @pytest.mark.parametrize("chip", CHIPS.values())
 @pytest.mark.parametrize("order", ["round_robin", "thread_first", "last_thread_first"])
-def test_compiled_kernels_give_the_bytes_of_their_words(chip, order):
-    _, program = product(chip, k_tiles=2)
-    result, words = golden_result(Chip(chip), program)
-    assert result.any()
-    codes = [
-        ir(*stored(MOP, *mop), *stored(PUSH, *words)) for mop, words in zip(program.mops, program.words, strict=True)
-    ]
-    tile = tile_with(chip, codes)
-    put(tile, program.memory)
+def test_compiled_kernels_and_the_same_words_pushed(chip, order):
+    """T0 configures by stores and lets T1 begin by a mailbox, T2 by a semaphore; T2 waits for its thread and sets a flag."""
+    registers, words, mops, (left, right, result) = kernel(chip)
+    core = tensix.Core(chip)
+    for register, value in registers.items():
+        core.config.write(0, register, value)
+    for thread in range(3):
+        core.mop_config(thread, mops[thread])
+        core.push(thread, words[thread])
+    put(core, ((LEFT, left), (RIGHT, right)))
+    expected = core.run()
+    assert np.array_equal(core.l1[RESULT : RESULT + TILE_BYTES], result)
+
+    begin = f"%go = load volatile i32, ptr inttoptr (i32 {MAILBOXES + 0x1000} to ptr)"
+    done = f"%c = load volatile i32, ptr inttoptr (i32 {DONE} to ptr)"
+    tile = tile_with(
+        chip,
+        [
+            ir(
+                *(each for register, value in registers.items() for each in stored(CONFIG + 4 * register, value)),
+                *stored(MOP, *mops[0]),
+                *stored(PUSH, *words[0]),
+                *stored(MAILBOXES + 0x2000, 1),
+                *stored(SEMAPHORES + 4 * 5, 0),
+            ),
+            ir(*stored(MOP, *mops[1]), begin, *stored(PUSH, *words[1])),
+            ir(
+                *polled("ready", SEMAPHORES + 4 * 5, 1),
+                *stored(MOP, *mops[2]),
+                *stored(PUSH, *words[2]),
+                *stored(DONE, 0),
+                done,
+                *stored(0x8000, 255),
+            ),
+        ],
+    )
+    put(tile.core, ((LEFT, left), (RIGHT, right)))
     trace = tile.run(order)
-    address, size = program.result
-    assert np.array_equal(tile.core.l1[address : address + size], result)
-    assert [trace.tensix.words(each) for each in range(3)] == words
-    assert all(count > len(words) for count, words in zip(trace.harts, program.words, strict=True))
-
-
-@pytest.mark.parametrize("chip", CHIPS.values())
-def test_kernels_configure_and_synchronise_by_risc_v(chip):
-    """T0 writes the configuration and posts semaphores by stores, T2 polls one and sets a flag at an address that T0 sends."""
-    own, program = product(chip)
-    result, _ = golden_result(Chip(chip), program)
-    registers = {}
-    for name, values in configuration(own).items():
-        for place, value in zip(FIELDS[Chip(chip)][name], values, strict=True):
-            registers[place.register] = registers.get(place.register, 0) | int(value) << place.low
-    written = [each for number, value in registers.items() for each in stored(CONFIG + 4 * number, value)]
-    skipped = len(config_lines(Chip(chip), configuration(own)))
-    post = isa.encode("SEMPOST", chip=chip, semaphores=1 << 2)
-    rest = [each for each in program.words[0][skipped:] if each != post]
-    codes = [
-        ir(
-            *written,
-            *stored(MOP, *program.mops[0]),
-            *stored(PUSH, *rest[:3]),
-            f"%c = load volatile i32, ptr inttoptr (i32 {DONE} to ptr)",
-            *stored(SEMAPHORES + 4 * 2, 0),
-            *stored(SEMAPHORES + 4 * 2, 2),
-            *stored(PUSH, *rest[3:]),
-            *stored(MAILBOXES + 0x3000, 0x8000),
-        ),
-        ir(*stored(MOP, *program.mops[1]), *stored(PUSH, *program.words[1])),
-        ir(
-            *polled("ready", SEMAPHORES + 4 * 1, 1),
-            *stored(MOP, *program.mops[2]),
-            *stored(PUSH, *program.words[2]),
-            *stored(DONE, 0),
-            f"%c = load volatile i32, ptr inttoptr (i32 {DONE} to ptr)",
-            f"%a = load volatile i32, ptr inttoptr (i32 {MAILBOXES + 0x1000} to ptr)",
-            "%p = inttoptr i32 %a to ptr",
-            "store volatile i32 255, ptr %p",
-        ),
-    ]
-    tile = tile_with(chip, codes)
-    put(tile, program.memory)
-    tile.run()
-    address, size = program.result
-    assert np.array_equal(tile.core.l1[address : address + size], result)
+    assert np.array_equal(tile.core.l1[RESULT : RESULT + TILE_BYTES], result)
+    assert [trace.tensix.words(each) for each in range(3)] == [expected.words(each) for each in range(3)]
     assert tile.core.l1[0x8000:0x8004].tolist() == [255, 0, 0, 0]
     assert not any(tile.mailboxes.values())
+    assert min(trace.harts) > 30
 
 
 @pytest.mark.parametrize("chip", CHIPS)
@@ -174,7 +202,7 @@ def test_programs_as_code(archive, chip):
             for mop, words in zip(program.mops, program.words, strict=True)
         ]
         tile = tile_with(CHIPS[chip], codes)
-        put(tile, program.memory)
+        put(tile.core, program.memory)
         trace = tile.run()
         for thread in range(3):
             yield own["trace"][own["trace"][:, 0] == thread, 1], trace.tensix.words(thread)
