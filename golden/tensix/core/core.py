@@ -53,6 +53,8 @@ from bitpath.golden.tensix.core.state import (
     Wait,
 )
 from bitpath.golden.tensix.core.unpacker import action, setdvalid, unpacr, unpacr_nop
+from bitpath.golden.tensix.core.vector import VECTOR_INSTRUCTIONS, execute_vector, pass_cycle, pass_cycles, seed_lanes
+from bitpath.golden.tensix.declarations.encodings import FIELDS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.isa import Instruction, MopExpander, ReplayExpander, decode, encode
@@ -84,14 +86,14 @@ def wrcfg(state: State, thread: int, instruction: Instruction) -> None:
         state.config.check(each, value)
     for each, value in values.items():
         state.config.write(thread, each, value)
-    permute_dst(state, thread)
+    take_over(state, thread, *values)
 
 
 def rmwcib(state: State, thread: int, instruction: Instruction) -> None:
     """Execute RMWCIB0 to 3: the bits of a mask in one byte of a register."""
     shift = 8 * int(instruction.name[-1])
     state.config.write(thread, instruction["register"], instruction["data"] << shift, instruction["mask"] << shift)
-    permute_dst(state, thread)
+    take_over(state, thread, instruction["register"])
 
 
 def setc16(state: State, thread: int, instruction: Instruction) -> None:
@@ -99,8 +101,10 @@ def setc16(state: State, thread: int, instruction: Instruction) -> None:
     state.config.write_thread(thread, instruction["register"], instruction["value"])
 
 
-def permute_dst(state: State, thread: int) -> None:
-    """Take over Blackhole's permutations of Dst rows from the configuration."""
+def take_over(state: State, thread: int, *registers: int) -> None:
+    """Take over Blackhole's permutations of Dst rows, and a seed of random numbers, from registers that were written."""
+    if FIELDS[state.chip]["prng_seed"][0].register in registers:
+        seed_lanes(state, state.config.read("prng_seed", thread))
     if state.chip is Chip.BLACKHOLE:
         state.dst.remapped = bool(state.config.read("remap_addrs", thread))
         state.dst.swizzled = bool(state.config.read("swizzle_32b", thread))
@@ -150,7 +154,7 @@ def execute_adc(state: State, thread: int, instruction: Instruction) -> None:
 # Ref: tt-isa-documentation, STALLWAIT and SEMWAIT: of Wormhole 3930471, of Blackhole 0553cc7 and 2537675.
 
 
-TDMA, SYNC, PACK, UNPACK, SCALAR, MATH, CONFIG = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 5, 1 << 6, 1 << 7
+TDMA, SYNC, PACK, UNPACK, SCALAR, MATH, CONFIG, VECTOR = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 5, 1 << 6, 1 << 7, 1 << 8
 EVERY = (1 << 9) - 1
 """Bits of the block mask: B0 to B8."""
 _MOVES = ("MOVA2D", "MOVB2D", "MOVD2A", "MOVD2B", "MOVB2A", "TRNSPSRCB")
@@ -166,6 +170,7 @@ CLASSES = {
     **dict.fromkeys((*PRODUCTS, *_MOVES, "ZEROACC", "ZEROSRC", "CLEARDVALID", "SETRWC", "INCRWC"), MATH),
     **dict.fromkeys(("WRCFG", "SETC16", "RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), CONFIG),
     **dict.fromkeys(("SEMINIT", "SEMPOST", "SEMGET", "SEMWAIT"), SYNC),
+    **dict.fromkeys(VECTOR_INSTRUCTIONS, VECTOR),
     "STALLWAIT": EVERY,
 }
 """Bits of the block mask that block an instruction; a NOP is blocked by all of them together."""
@@ -291,6 +296,7 @@ UNITS: dict[str, Execute] = {
     **dict.fromkeys(PRODUCTS, execute_product),
     **dict.fromkeys(ADC_INSTRUCTIONS, execute_adc),
     **dict.fromkeys(("RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), rmwcib),
+    **dict.fromkeys(VECTOR_INSTRUCTIONS, execute_vector),
     "SETDMAREG": setdmareg,
     "WRCFG": wrcfg,
     "SETC16": setc16,
@@ -479,6 +485,7 @@ class Core:
                     progress = True
                     if order is Order.ROUND_ROBIN:
                         break
+        pass_cycles(self.state)
         waiting = tuple(map(self._waiting, range(THREADS)))
         if not may_wait and any(waiting):
             raise DeadlockError(
@@ -501,6 +508,7 @@ class Core:
             self._execute(thread, instruction)
             executed.append((thread, word))
             forget_met_waits(self.state)
+        pass_cycle(self.state, thread, instruction)
         return True
 
     def _execute(self, thread: int, instruction: Instruction) -> None:

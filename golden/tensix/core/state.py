@@ -13,6 +13,7 @@ from bitpath.golden.tensix.declarations.encodings import (
     THREAD_FIELDS,
     THREAD_REGISTERS,
     Fields,
+    UndefinedBehavior,
 )
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_ROWS,
@@ -28,12 +29,10 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
+from bitpath.golden.tensix.sfpu.clock import Clock
+from bitpath.golden.tensix.sfpu.lanes import Lanes
 
 # Errors of programs of Tensix instructions.
-
-
-class UndefinedBehavior(ValueError):
-    """A page of the instruction set calls the behaviour of an instruction here undefined."""
 
 
 class DeadlockError(RuntimeError):
@@ -334,6 +333,7 @@ class State:
     ----------
     l1 : uint8, the tile's memory.
     gprs : ``gprs[thread][register]``.
+    sfpu, clock : lanes of the Vector unit, and the instructions that SFPLOADMACRO has scheduled.
     waits : the wait that each thread's gate has latched, or None.
     """
 
@@ -349,10 +349,14 @@ class State:
     gprs: list[list[int]] = field(default_factory=lambda: [[0] * GPRS for _ in range(THREADS)])
     semaphores: list[Semaphore] = field(default_factory=lambda: [Semaphore() for _ in range(SEMAPHORES)])
     packers: list[Packer] = field(init=False)
+    sfpu: Lanes = field(init=False)
+    clock: Clock = field(init=False)
     waits: list[Wait | None] = field(default_factory=lambda: [None] * THREADS)
 
     def __post_init__(self) -> None:
         self.packers = [Packer() for _ in range(PACKERS[self.chip])]
+        self.sfpu = Lanes(numerics=self.numerics)
+        self.clock = Clock(self.chip)
 
     def source(self, unpacker: int) -> SourceBanks:
         """Return the source that an unpacker fills: SrcA for 0, SrcB for 1."""
@@ -362,12 +366,12 @@ class State:
         """Return the Dst row of an instruction: operand, RWC and math offset, modulo 1024."""
         return (operand + self.rwc[thread].dst + self.config.of_thread("math_offset", thread)) % len(self.dst.bits)
 
-    def step_rwc(self, thread: int, index: int) -> None:
-        """Apply the address modifier that an instruction names to the thread's RWCs."""
+    def step_rwc(self, thread: int, index: int, *, fidelity: bool = True) -> None:
+        """Apply the address modifier that an instruction names to the thread's RWCs, of which the fidelity phase may stay."""
         base = bool(self.config.of_thread("modifier_base", thread))
         number = modifier_number(self.rwc[thread], index, chip=self.chip, set_base=base)
         words = {name: self.config.of_thread(f"{name}_modifier", thread, number) for name in ("ab", "dst", "bias")}
-        self.rwc[thread] = apply_modifier(self.rwc[thread], Modifier(**words), chip=self.chip)
+        self.rwc[thread] = apply_modifier(self.rwc[thread], Modifier(**words), chip=self.chip, fidelity=fidelity)
 
     def flip_sources(self, thread: int, flip: int) -> None:
         """Go on with the other bank of SrcA (bit 0 of `flip`) and SrcB (bit 1); give the old one back unless disabled."""

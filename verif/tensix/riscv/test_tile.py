@@ -75,7 +75,7 @@ def polled(name, address, value):
     ]
 
 
-# A whole kernel: T0 unpacks a tile of SrcA and one of SrcB, T1 adds them, T2 packs the sum.
+# A whole kernel: T0 unpacks a tile of SrcA and one of SrcB, T1 adds them and doubles the sum on the Vector unit, T2 packs.
 
 
 LEFT, RIGHT, RESULT, TILE_BYTES = 0x10000, 0x20000, 0x30000, 2048
@@ -108,7 +108,13 @@ SHARED = {
 UNPACK = "SETADCXX units=3, end=1023\nSETADCXY units=3, which=10\nSETADCZW units=3, which=15\nMOP"
 UNPACR = "UNPACR ch0_z=1, multi_context=1, flip=1, last=1"
 ADD = "ELWADD\nINCRWC dst=8, src_b=8, src_a=8\n"
-MATH = f"ZEROACC mode=3\nSETRWC which=15\n{ADD * 7}ELWADD flip=3\nSTALLWAIT block=66, conditions={{}}\nSEMPOST semaphores=2"
+TWICE = "\n".join(
+    f"SFPLOAD L0, {row}, 3, 0\nSFPADD L0, L10, L0, L0, 0\nSFPNOP\nSFPSTORE {row}, L0, 3, 0" for row in range(0, 64, 2)
+)
+MATH = (
+    f"ZEROACC mode=3\nSETRWC which=15\n{ADD * 7}ELWADD flip=3\nSETRWC which=15\nSFPENCC 3, 10\n{TWICE}\n"
+    "STALLWAIT block=66, conditions={}\nSEMPOST semaphores=2"
+)
 PACK = {
     "wormhole": "SETC16 register=32, value=32\nSETADCXX units=4, end=255\nSETADCXY units=4, which=10\n"
     "SETADCZW units=4, which=15\nSEMWAIT block=1, semaphores=2, while_zero=1\nPACR modifier=1, packers=15, last=1",
@@ -135,7 +141,7 @@ def kernel(chip):
     words = [isa.assemble(text, chip=chip) for text in texts]
     mops = [[0, 1, second, first, *[nop] * 5], [nop] * 9, [1, 16, nop, nop, nop, pack, nop, last, nop]]
     values = np.random.default_rng(3).integers(-64, 65, (3, 1024)).astype(np.float32)
-    values[2] = values[0] + values[1]
+    values[2] = 2 * (values[0] + values[1])
     memory = [(values[each].view(np.uint32) >> 16).astype(np.uint16).view(np.uint8) for each in range(3)]
     return registers, words, mops, memory
 
@@ -276,6 +282,15 @@ def test_a_store_to_the_configuration_permutes_dst():
     place = FIELDS[Chip.BLACKHOLE]["remap_addrs"][0]
     tile = ran("blackhole", stores((CONFIG + 4 * place.register, place.mask)))
     assert tile.core.state.dst.remapped
+
+
+def test_a_store_of_the_seed_starts_the_random_numbers():
+    register = FIELDS[Chip.WORMHOLE]["prng_seed"][0].register
+    by_store, by_words = ran("wormhole", stores((CONFIG + 4 * register, 0x1234))), tensix.Core()
+    by_words.push(0, isa.assemble(f"SETDMAREG value_low=0x1234, half_register=0\nWRCFG register={register}"))
+    by_words.run()
+    assert by_store.core.state.sfpu.prng.tolist() == by_words.state.sfpu.prng.tolist()
+    assert by_store.core.state.sfpu.prng.tolist() != tensix.Core().state.sfpu.prng.tolist()
 
 
 def test_semaphores_count_from_0_to_15():

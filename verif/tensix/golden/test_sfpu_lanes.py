@@ -1,0 +1,260 @@
+"""The Vector unit's vectorised model equals the exact one: every instruction, modifier and lane rule of both chips."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, UndefinedBehavior
+from bitpath.golden.tensix.declarations.formats import Chip, Format
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, StochasticCompare
+from bitpath.golden.tensix.declarations.sfpu import LANES
+from bitpath.golden.tensix.exact import sfpu_unit
+from bitpath.golden.tensix.isa import Instruction, decode, encode
+from bitpath.golden.tensix.isa.words import word_of
+from bitpath.golden.tensix.sfpu import Batch, Lanes, execute
+from bitpath.golden.tensix.sfpu.macro import LoadMacroConfig, schedule
+from bitpath.verif.tensix.golden.samples import BOUNDARIES
+
+OF_CHIP = pytest.mark.parametrize("chip", Chip, ids=lambda each: each.value)
+CORNERS = np.array(
+    [
+        *(sign << 31 | each for sign in (0, 1) for each in BOUNDARIES),
+        *(
+            sign << 31 | exponent << 23 | fraction
+            for sign in (0, 1)
+            for exponent in (0, 1, 103, 126, 127, 128, 143, 254, 255)
+            for fraction in (0, 1, 0x3FFFFF, 0x400000, 0x7FFFFF)
+        ),
+        *range(-34, 35),
+    ],
+    np.int64,
+).astype(np.uint32)
+OTHERS = {
+    "sfpabs_clears_infinity": False,
+    "sfpstore_flush": False,
+    "stochastic_compare": StochasticCompare.ALL_BITS,
+}
+"""Numerics that the presets of the chips do not have."""
+LOADS_AND_STORES = ("SFPLOAD", "SFPSTORE", "SFPLOADMACRO")
+
+
+def random_words(rng, shape):
+    """Return random words, half of them corners."""
+    words = rng.integers(0, 1 << 32, shape, np.uint32)
+    return np.where(rng.integers(0, 2, shape), rng.choice(CORNERS, shape), words).astype(np.uint32)
+
+
+def random_lanes(rng, batch, lane_config=None):
+    """Return lanes in random states: related words in LRegs, flags with a stack, a LaneConfig of its own in every column."""
+    lanes = Lanes((batch,))
+    lanes.lreg[:8] = random_words(rng, lanes.lreg[:8].shape)
+    near = rng.integers(0, 4, lanes.lreg[1:8].shape) == 0
+    lanes.lreg[1:8] = np.where(near, lanes.lreg[0] ^ rng.integers(0, 3, near.shape, np.uint32), lanes.lreg[1:8])
+    for each in (lanes.lreg[11:15], lanes.lreg[16:], lanes.prng, lanes.templates, lanes.sequences):
+        each[...] = random_words(rng, each.shape)
+    lanes.misc[:] = rng.integers(0, 1 << 12, lanes.misc.shape)
+    columns = rng.integers(0, 1 << 18, (batch, 8), np.uint32) if lane_config is None else lane_config
+    lanes.lane_config[:] = np.tile(columns, 4)
+    lanes.depth[:] = rng.integers(1, 8, (batch, 1))
+    for each in (lanes.flags, lanes.use_flags, *lanes.stack):
+        each[...] = rng.integers(0, 2, each.shape)
+    lanes.use_flags[:] |= rng.integers(0, 2, (batch, 1)) == 0
+    lanes.rotated[:] = random_words(rng, lanes.rotated.shape)
+    lanes.bits[-1] = True
+    return lanes
+
+
+def exact_units(lanes):
+    """Return the exact model's units of a batch's states."""
+    flags, use_flags = (each.tolist() for each in lanes.stack)
+    units = []
+    for unit in range(lanes.batch[0]):
+        own = [
+            sfpu_unit.Lane(
+                registers=lanes.lreg[:, unit, lane].tolist(),
+                flag=bool(lanes.flags[unit, lane]),
+                conditional=bool(lanes.use_flags[unit, lane]),
+                stack=[(flags[k][unit][lane], use_flags[k][unit][lane]) for k in range(int(lanes.depth[unit, lane]))],
+                random=int(lanes.prng[unit, lane]),
+                config=int(lanes.lane_config[unit, lane]),
+                templates=lanes.templates[:, unit, lane].tolist(),
+                sequences=lanes.sequences[:, unit, lane].tolist(),
+                misc=int(lanes.misc[unit, lane]),
+            )
+            for lane in range(LANES)
+        ]
+        units.append(sfpu_unit.Unit(lanes=own, rotated=lanes.rotated[unit].tolist()))
+    return units
+
+
+def assert_equal(lanes, units, what):
+    """Compare a batch with the exact model's units; entries above the stack's top are no state."""
+    expected = exact_units(lanes)
+    for got, right in zip(expected, units, strict=True):
+        for number, (lane, exact) in enumerate(zip(got.lanes, right.lanes, strict=True)):
+            assert lane == exact, (what, number)
+        assert got.rotated == right.rotated, what
+
+
+def instructions(rng, chip, name):
+    """Yield an instruction with every modifier, with operands at random: VD mostly a result's, at times 8 to 15."""
+    fields = BY_NAME[chip][name].fields
+    known = {each.name: 1 << each.width for each in fields}
+    for modifier in range(known.get("mod", 1)):
+        for _ in range(2):
+            values = {each: int(rng.integers(size)) for each, size in known.items()}
+            if "vd" in values and name != "SFPCONFIG" and rng.integers(4):
+                values["vd"] %= 8
+            yield Instruction(name=name, fields=values | ({"mod": modifier} if "mod" in known else {}))
+
+
+@OF_CHIP
+def test_sfpu_instructions_are_the_exact_ones(chip):
+    rng = np.random.default_rng(66)
+    names = [name for name in BY_NAME[chip] if name.startswith("SFP") and name not in LOADS_AND_STORES]
+    executed = set()
+    for name in names:
+        for number, instruction in enumerate(instructions(rng, chip, name)):
+            numerics = CHIP_PRESETS[chip].numerics if number % 2 else replace(CHIP_PRESETS[chip].numerics, **OTHERS)
+            lanes = random_lanes(rng, 2, None if number % 4 else np.zeros(8, np.uint32))
+            units, refused = exact_units(lanes), []
+            for unit in units:
+                try:
+                    sfpu_unit.execute(unit, instruction, chip=chip, numerics=numerics)
+                except UndefinedBehavior as error:
+                    refused.append(str(error))
+            if refused:
+                with pytest.raises(UndefinedBehavior):
+                    execute(lanes, instruction, chip, numerics)
+                continue
+            execute(lanes, instruction, chip, numerics)
+            assert_equal(lanes, units, instruction)
+            executed.add((name, instruction.fields.get("mod")))
+    assert {name for name, _ in executed} == set(names)
+    assert len(executed) > 400
+
+
+# Loads, stores and scheduled instructions. The exact model has Dst as lists of rows.
+
+
+def random_dst(rng, units=1):
+    return rng.integers(0, 1 << 16, (units, 1024, 16), np.uint16)
+
+
+@OF_CHIP
+def test_sfpu_loads_and_stores_are_the_exact_ones(chip):
+    """Every mode and register, odd and even columns, lanes that are blocked, indices; addresses that wrap."""
+    rng, modes = np.random.default_rng(67), set()
+    encodings = BY_NAME[chip]
+    for number, name in enumerate(["SFPLOAD", "SFPSTORE"] * 64):
+        mode = number // 2 % 16
+        known = {each.name: 1 << each.width for each in encodings[name].fields}
+        fields = {each: int(rng.integers(size)) for each, size in known.items()} | {"mod": mode}
+        instruction = Instruction(name=name, fields=fields)
+        lanes = random_lanes(rng, 1, None if number % 4 else np.zeros(8, np.uint32))
+        fp32, fmt = bool(rng.integers(2)), (Format.FP32, Format.FP16, Format.BF16, Format.INT8)[number % 4]
+        numerics = CHIP_PRESETS[chip].numerics
+        bits = random_dst(rng)
+        (unit,), dst = exact_units(lanes), bits[0].tolist()
+        default = sfpu_unit.default_mode(fp32_enabled=fp32, src_b_format=fmt)
+        access = sfpu_unit.Access(dst=dst, address=fields["address"], default_mode=default)
+        sfpu_unit.execute(unit, instruction, chip=chip, numerics=numerics, access=access)
+        batch = Batch(chip=chip, numerics=numerics, lanes=lanes, bits=bits, fp32=fp32, src_b_format=fmt)
+        batch.execute(word_of(name, fields, chip))
+        assert_equal(lanes, [unit], instruction)
+        assert bits[0].tolist() == dst, instruction
+        modes.add((name, mode))
+    assert len(modes) == 32
+
+
+SIMPLE = ("SFPABS", "SFPAND", "SFPIADD", "SFPLZ", "SFPSETCC", "SFPSHFT", "SFPMOV", "SFPSETEXP", "SFPSWAP", "SFPPUSHC")
+MAD = ("SFPMAD", "SFPADDI", "SFPMULI", "SFPLUT", "SFPMUL", "SFPLUTFP32")
+ROUND = ("SFP_STOCH_RND", "SFPSHFT2")
+
+
+def random_macro(rng, chip):
+    """Return the words of a thread with SFPLOADMACRO, and lanes with its configuration."""
+    lanes = random_lanes(rng, 1, np.zeros(8, np.uint32))
+    names = [rng.choice(each) for each in (SIMPLE, MAD, ROUND)]
+    words = []
+    for name in names:
+        known = {each.name: 1 << each.width for each in BY_NAME[chip][name].fields}
+        fields = {each: int(rng.integers(size)) for each, size in known.items()}
+        small = {each: fields[each] % 8 for each in ("va", "vb", "vc", "vd") if each in fields}
+        words.append(word_of(name, fields | small | {"mod": 5 if name == "SFPSHFT2" else 0}, chip))
+    lanes.templates[:] = np.array([*words, 0], np.uint32)[:, np.newaxis, np.newaxis]
+    chosen = [int(rng.choice((0, 4 + place))) if place < 3 else int(rng.choice((0, 3))) for place in range(4)]
+    parts = [(int(rng.integers(8)) << 3 | int(rng.integers(4)) << 6 if each else 0) | each for each in chosen]
+    lanes.sequences[:] = sum(each << 8 * place for place, each in enumerate(parts))
+    lanes.misc[:] = int(rng.choice((3, 4, 2))) | int(rng.integers(16)) << 4
+    nop = encode("SFPNOP", chip=chip)
+    idle = encode("INCRWC", chip=chip)
+    macro = [
+        encode(
+            "SFPLOADMACRO",
+            chip=chip,
+            macro=1,
+            vd_low=int(rng.integers(4)),
+            vd_high=int(rng.integers(2)),
+            mod=3,
+            address=8 * int(rng.integers(16)),
+        )
+        for _ in range(3)
+    ]
+    gaps = [[[nop, idle, nop][int(each)] for each in rng.integers(0, 3, int(rng.integers(1, 9)))] for _ in macro]
+    return [word for pair in zip(macro, gaps, strict=True) for word in (pair[0], *pair[1])], lanes
+
+
+def exact_macro(unit, dst, words, lanes, chip, numerics):
+    """Execute a thread's words in the exact model by the cycles of `schedule`."""
+    templates, sequences = (tuple(each[:, 0, 0].tolist()) for each in (lanes.templates, lanes.sequences))
+    config = LoadMacroConfig(templates=templates, sequences=sequences, misc=int(lanes.misc[0, 0]))
+    addresses, issued = {}, iter(words)
+    for cycle in schedule(words, config, chip=chip):
+        if cycle.accepted:
+            fields = decode(next(word for word in issued if word >> 24 != 0x38), chip=chip).fields
+            addresses[cycle.number] = fields.get("address", 0) << 1 | fields.get("vd_high", 0)
+        together = [
+            (
+                each.instruction,
+                each.origin is not None,
+                sfpu_unit.Access(
+                    dst=dst,
+                    address=addresses.get(cycle.number if each.origin is None else each.origin, 0),
+                    default_mode=3,
+                ),
+            )
+            for each in cycle.executed
+        ]
+        sfpu_unit.execute_together(unit, together, chip=chip, numerics=numerics)
+
+
+def run_all(batch, words):
+    for word in words:
+        batch.execute(word)
+    batch.finish()
+
+
+@OF_CHIP
+def test_sfpu_scheduled_instructions_are_the_exact_ones(chip):
+    rng, numerics = np.random.default_rng(68), CHIP_PRESETS[chip].numerics
+    ran = refused = 0
+    for _ in range(60):
+        words, lanes = random_macro(rng, chip)
+        bits = random_dst(rng)
+        (unit,), dst = exact_units(lanes), bits[0].tolist()
+        batch = Batch(chip=chip, numerics=numerics, lanes=lanes, bits=bits, fp32=True)
+        try:
+            exact_macro(unit, dst, words, lanes, chip, numerics)
+        except UndefinedBehavior:
+            with pytest.raises(UndefinedBehavior):
+                run_all(batch, words)
+            refused += 1
+            continue
+        run_all(batch, words)
+        assert_equal(lanes, [unit], words)
+        assert bits[0].tolist() == dst
+        ran += 1
+    assert ran > 20
+    assert refused > 3
