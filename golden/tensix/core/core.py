@@ -18,18 +18,6 @@ from functools import partial
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked, integer
-from bitpath.golden.tensix.core.counters import (
-    Adc,
-    Adcs,
-    Rwc,
-    add_cr_four,
-    add_four,
-    incrwc,
-    set_four,
-    setadc,
-    setadcxx,
-    setrwc,
-)
 from bitpath.golden.tensix.core.math import (
     cleardvalid,
     execute_mova2d,
@@ -58,6 +46,18 @@ from bitpath.golden.tensix.declarations.encodings import FIELDS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.isa import Instruction, MopExpander, ReplayExpander, decode, encode
+from bitpath.golden.tensix.operands.counters import (
+    Adc,
+    Adcs,
+    Rwc,
+    add_cr_four,
+    add_four,
+    incrwc,
+    set_four,
+    setadc,
+    setadcxx,
+    setrwc,
+)
 
 # SETDMAREG, WRCFG, RMWCIB and SETC16: constants to registers, registers to configuration.
 #

@@ -19,7 +19,6 @@ import numpy as np
 
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.pack import pack
-from bitpath.golden.tensix.core.counters import pacr_modifier
 from bitpath.golden.tensix.core.state import State, UndefinedBehavior, format_of
 from bitpath.golden.tensix.core.unpacker import ADDRESS_BYTES
 from bitpath.golden.tensix.declarations.formats import (
@@ -36,6 +35,7 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
+from bitpath.golden.tensix.operands.counters import pacr_modifier
 
 PACKERS_UNIT = 2
 """The packers' counters among a thread's."""

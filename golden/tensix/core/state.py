@@ -5,7 +5,6 @@ from functools import cache
 
 import numpy as np
 
-from bitpath.golden.tensix.core.counters import Adcs, Modifier, Rwc, apply_modifier, modifier_number
 from bitpath.golden.tensix.declarations.encodings import (
     FIELDS,
     REGISTERS,
@@ -28,6 +27,7 @@ from bitpath.golden.tensix.declarations.formats import (
     WordLayout,
 )
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.operands.counters import Adcs, Modifier, Rwc, apply_modifier, modifier_number
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
 from bitpath.golden.tensix.sfpu.clock import Clock
 from bitpath.golden.tensix.sfpu.lanes import Lanes

@@ -9,7 +9,16 @@ from functools import partial
 from bitpath.golden.tensix.core.state import State, format_of
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, Format
 from bitpath.golden.tensix.isa import Instruction
-from bitpath.golden.tensix.sfpu.access import ROWS, WIDE, Place, address_of, immediate_of, load, mode_of, store
+from bitpath.golden.tensix.sfpu.access import (
+    ROWS,
+    WIDE,
+    Place,
+    address_of,
+    execute_load,
+    execute_store,
+    immediate_of,
+    mode_of,
+)
 from bitpath.golden.tensix.sfpu.conversion import StoreMode
 from bitpath.golden.tensix.sfpu.execute import OPERATIONS, execute
 from bitpath.golden.tensix.sfpu.lanes import Lanes
@@ -72,7 +81,7 @@ def _load(state: State, thread: int, lanes: Lanes, instruction: Instruction) -> 
     if mode == StoreMode.INT32_ALL and state.rwc[thread].stack:
         _step_stack(state, thread, -1)
     address = _address(state, thread, instruction, mode)
-    load(lanes, instruction, mode, _place(state, instruction, mode, address), state.numerics)
+    execute_load(lanes, instruction, mode, _place(state, instruction, mode, address), state.numerics)
     state.step_rwc(thread, instruction["modifier"], fidelity=False)
     return address
 
@@ -82,7 +91,7 @@ def _store(state: State, thread: int, lanes: Lanes, instruction: Instruction, sc
     mode, own = _mode(state, thread, instruction), scheduled is None
     address = _address(state, thread, instruction, mode) if scheduled is None else scheduled
     place = _place(state, instruction, mode, address)
-    store(lanes, instruction, mode, place, state.chip, state.numerics, scheduled=not own)
+    execute_store(lanes, instruction, mode, place, state.chip, state.numerics, scheduled=not own)
     if own:
         if mode == StoreMode.INT32_ALL:
             _step_stack(state, thread, 1)

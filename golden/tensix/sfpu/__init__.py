@@ -1,7 +1,6 @@
-"""The Vector unit, SFPU: 32 lanes of 32 bits, its instructions, and straight-line programs on batches of Dst tiles."""
+"""The Vector unit, SFPU: 32 lanes of 32 bits, and straight-line programs on batches of Dst tiles."""
 
-from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.tensix.sfpu.lanes import Lanes
-from bitpath.golden.tensix.sfpu.run import Batch, run
+from bitpath.golden.tensix.sfpu.run import run
 
-__all__ = ["Batch", "Lanes", "execute", "run"]
+__all__ = ["Lanes", "run"]

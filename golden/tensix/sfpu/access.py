@@ -74,20 +74,20 @@ def immediate_of(instruction: Instruction) -> int:
     return address << 1 | instruction["vd_high"] if instruction.name == "SFPLOADMACRO" else address
 
 
-def load(lanes: Lanes, instruction: Instruction, mode: int, place: Place, numerics: TensixNumerics) -> None:
+def execute_load(lanes: Lanes, instruction: Instruction, mode: int, place: Place, numerics: TensixNumerics) -> None:
     """Execute SFPLOAD, or the load of SFPLOADMACRO, in a mode of `mode_of`; a VD of 8 or more loads nothing."""
-    from bitpath.golden.tensix.sfpu import access_loop
+    from bitpath.golden.tensix.sfpu.access_loop import load
 
     vd = loaded_register(instruction) if instruction.name == "SFPLOADMACRO" else instruction["vd"]
     if vd in GENERAL:
-        access_loop.load(
+        load(
             *(lanes.words, lanes.bits, place.bits, place.defined, place.rows),
             *(place.address & ~3, bool(place.address & 2), int(mode), mode in WIDE_LOADS),
             *(mode == StoreMode.INT32_ALL, vd, numerics.sfpu_sign_magnitude),
         )
 
 
-def store(
+def execute_store(
     lanes: Lanes,
     instruction: Instruction,
     mode: int,
@@ -98,10 +98,10 @@ def store(
     scheduled: bool = False,
 ) -> None:
     """Execute SFPSTORE in a mode of `mode_of`; lanes may take its word as a template, as `execute` says."""
-    from bitpath.golden.tensix.sfpu import access_loop
+    from bitpath.golden.tensix.sfpu.access_loop import store
 
     backdoor = store_template(lanes, instruction, chip, scheduled)
-    access_loop.store(
+    store(
         *(lanes.words, lanes.bits, place.bits, place.defined, place.rows),
         *(bool(place.address & 2), int(mode), mode in WIDE_MODES, mode == StoreMode.INT32_ALL),
         *(instruction["vd"], numerics.sfpstore_flush, numerics.sfpu_sign_magnitude, backdoor),

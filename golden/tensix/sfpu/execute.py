@@ -123,7 +123,7 @@ def store_template(lanes: Lanes, instruction: Instruction, chip: Chip, scheduled
 
 
 def _multiply_add(at: Execution) -> None:
-    from bitpath.golden.tensix.sfpu import multiply_add_loop
+    import bitpath.golden.tensix.sfpu.multiply_add_loop as loop
 
     modifier, vd, immediate = at.get("mod"), at.get("vd"), at.get("imm") << 16
     match at.instruction.name:
@@ -137,35 +137,35 @@ def _multiply_add(at: Execution) -> None:
             registers = ONE, at.get("vc", vd), ZERO
         case _:
             immediate, registers = NO_IMMEDIATE, (at.get("va"), at.get("vb"), at.get("vc"))
-    multiply_add_loop.multiply_add(*at.state, at.blackhole, modifier, immediate, *registers, vd, at.backdoor)
+    loop.multiply_add(*at.state, at.blackhole, modifier, immediate, *registers, vd, at.backdoor)
 
 
 def _multiply_integers(at: Execution) -> None:
-    from bitpath.golden.tensix.sfpu import multiply_add_loop
+    import bitpath.golden.tensix.sfpu.multiply_add_loop as loop
 
     operands = (at.get(each) for each in ("mod", "va", "vb", "vc", "vd"))
-    multiply_add_loop.multiply_integers(*at.state, *operands, at.backdoor)
+    loop.multiply_integers(*at.state, *operands, at.backdoor)
 
 
 def _look_up(at: Execution) -> None:
-    from bitpath.golden.tensix.sfpu import multiply_add_loop
+    import bitpath.golden.tensix.sfpu.multiply_add_loop as loop
 
-    modifier, table = at.get("mod"), multiply_add_loop.LUT8
+    modifier, table = at.get("mod"), loop.LUT8
     if at.instruction.name == "SFPLUTFP32":
         if modifier & 10 == 10:
-            table = multiply_add_loop.LUT16_THREE
+            table = loop.LUT16_THREE
         elif modifier & 2:
-            table = multiply_add_loop.LUT16_SIX_TO_4 if modifier & 1 else multiply_add_loop.LUT16_SIX_TO_3
+            table = loop.LUT16_SIX_TO_4 if modifier & 1 else loop.LUT16_SIX_TO_3
         else:
-            table = multiply_add_loop.LUT32
-    multiply_add_loop.look_up(*at.state, at.blackhole, table, modifier, at.get("vd"), at.backdoor)
+            table = loop.LUT32
+    loop.look_up(*at.state, at.blackhole, table, modifier, at.get("vd"), at.backdoor)
 
 
 def _calculate(at: Execution) -> None:
-    from bitpath.golden.tensix.sfpu import simple_loop
+    import bitpath.golden.tensix.sfpu.simple_loop as loop
 
     name, modifier, immediate, vd, vc = at.name, *map(at.get, ("mod", "imm", "vd", "vc"))
-    vb, sets, inverts, every = at.get("vb", vd), simple_loop.NO_FLAG, False, False
+    vb, sets, inverts, every = at.get("vb", vd), loop.NO_FLAG, False, False
     match name:
         case "LOADI":
             modifier, immediate = _loaded(modifier, immediate)
@@ -178,12 +178,12 @@ def _calculate(at: Execution) -> None:
         case "SETMAN":
             immediate <<= 11
         case "EXEXP":
-            sets, inverts = simple_loop.NEGATIVE if modifier & 2 else sets, bool(modifier & 8)
+            sets, inverts = loop.NEGATIVE if modifier & 2 else sets, bool(modifier & 8)
         case "LZ":
-            sets, inverts = simple_loop.NOT_32 if modifier & 2 else sets, bool(modifier & 8)
+            sets, inverts = loop.NOT_32 if modifier & 2 else sets, bool(modifier & 8)
         case "IADD":
             immediate = _extended(immediate)
-            sets, inverts = sets if modifier & 4 else simple_loop.NEGATIVE, bool(modifier & 8)
+            sets, inverts = sets if modifier & 4 else loop.NEGATIVE, bool(modifier & 8)
         case "SHFT":
             immediate = _extended(immediate)
         case "ABS":
@@ -191,7 +191,7 @@ def _calculate(at: Execution) -> None:
         case "AND" | "OR" if at.blackhole and not modifier & 1:
             vb = vd
     operands = modifier, immediate, vb, vc, vd
-    simple_loop.calculate(*at.state, getattr(simple_loop, name), *operands, sets, inverts, every, at.backdoor)
+    loop.calculate(*at.state, getattr(loop, name), *operands, sets, inverts, every, at.backdoor)
 
 
 def _loaded(mode: int, immediate: int) -> tuple[int, int]:
@@ -217,29 +217,29 @@ def _extended(immediate: int) -> int:
 
 
 def _cast(at: Execution) -> None:
-    from bitpath.golden.tensix.sfpu import rounding_loop
+    import bitpath.golden.tensix.sfpu.rounding_loop as loop
 
     if at.get("mod") == 1:
-        _draw(at, rounding_loop.CAST)
+        _draw(at, loop.CAST)
     else:
         _calculate(at)
 
 
 def _move(at: Execution) -> None:
-    from bitpath.golden.tensix.sfpu import rounding_loop
+    import bitpath.golden.tensix.sfpu.rounding_loop as loop
 
     if at.get("mod") & 8 and at.get("vc") == RANDOM:
-        _draw(at, rounding_loop.RANDOM)
+        _draw(at, loop.RANDOM)
     else:
         _calculate(at)
 
 
 def _draw(at: Execution, mode: int, shift: int = 0) -> None:
-    from bitpath.golden.tensix.sfpu import rounding_loop
+    import bitpath.golden.tensix.sfpu.rounding_loop as loop
 
     top_bits = at.numerics.stochastic_compare is StochasticCompare.TOP_BITS
     operands = (at.get(each) for each in ("rounding", "vb", "vc", "vd"))
-    rounding_loop.round_lanes(*at.state, mode, shift, *operands, top_bits, at.backdoor)
+    loop.round_lanes(*at.state, mode, shift, *operands, top_bits, at.backdoor)
 
 
 def _round(at: Execution) -> None:
@@ -250,13 +250,13 @@ def _round(at: Execution) -> None:
 
 
 def _predicate(at: Execution) -> None:
-    from bitpath.golden.tensix.sfpu import predicate_loop
+    import bitpath.golden.tensix.sfpu.predicate_loop as loop
 
     if at.instruction.name in ("SFPPUSHC", "SFPPOPC"):
         _check_stack(at)
     vd = at.get("vd")
     operands = at.get("mod"), at.get("imm"), at.get("vb", vd), at.get("vc"), vd
-    predicate_loop.predicate(*at.state, getattr(predicate_loop, at.name), *operands, at.blackhole, at.backdoor)
+    loop.predicate(*at.state, getattr(loop, at.name), *operands, at.blackhole, at.backdoor)
 
 
 def _check_stack(at: Execution) -> None:
@@ -277,35 +277,36 @@ def _templates_lanes(lanes: Lanes) -> np.ndarray:
 
 
 def _swap(at: Execution) -> None:
-    from bitpath.golden.tensix.sfpu import crossing_loop
+    import bitpath.golden.tensix.sfpu.crossing_loop as loop
 
     modifier = at.get("mod")
-    crossing_loop.swap(*at.state, modifier == 0, MINIMUM_ROWS[modifier], at.get("vc"), at.get("vd"), at.backdoor)
+    loop.swap(*at.state, modifier == 0, MINIMUM_ROWS[modifier], at.get("vc"), at.get("vd"), at.backdoor)
 
 
 def _shift(at: Execution) -> None:
-    from bitpath.golden.tensix.sfpu import crossing_loop, simple_loop
+    import bitpath.golden.tensix.sfpu.crossing_loop as crossing
+    import bitpath.golden.tensix.sfpu.simple_loop as simple
 
     modifier, immediate, vc, vd = map(at.get, ("mod", "imm", "vc", "vd"))
-    if modifier > crossing_loop.SHIFT:
+    if modifier > crossing.SHIFT:
         # VB shares its bits with the immediate.
         vb, amount = at.get("vb", immediate & 15), _extended(immediate) if modifier == 6 else NO_IMMEDIATE
-        flags = simple_loop.NO_FLAG, False, False, at.backdoor
-        simple_loop.calculate(*at.state, simple_loop.SHFT2, modifier, amount, vb, vc, vd, *flags)
+        flags = simple.NO_FLAG, False, False, at.backdoor
+        simple.calculate(*at.state, simple.SHFT2, modifier, amount, vb, vc, vd, *flags)
         return
-    if modifier == crossing_loop.SHIFT and not (at.blackhole or at.lanes.bits[HAS_ROTATED].all()):
+    if modifier == crossing.SHIFT and not (at.blackhole or at.lanes.bits[HAS_ROTATED].all()):
         raise UndefinedBehavior("a rotation by SFPSHFT2 must come before its mode 4 on Wormhole")
-    crossing_loop.move_lanes(*at.state, modifier, vc, vd, at.blackhole, at.backdoor)
+    crossing.move_lanes(*at.state, modifier, vc, vd, at.blackhole, at.backdoor)
 
 
 def _transpose(at: Execution) -> None:
-    from bitpath.golden.tensix.sfpu import crossing_loop
+    import bitpath.golden.tensix.sfpu.crossing_loop as loop
 
-    crossing_loop.transpose(*at.state, at.backdoor)
+    loop.transpose(*at.state, at.backdoor)
 
 
 def _configure(at: Execution) -> None:
-    from bitpath.golden.tensix.sfpu import crossing_loop
+    import bitpath.golden.tensix.sfpu.crossing_loop as loop
 
     modifier, vd, immediate = map(at.get, ("mod", "vd", "imm"))
     if vd not in CONFIGURED:
@@ -317,7 +318,7 @@ def _configure(at: Execution) -> None:
     if modifier & 1 and place not in range(TEMPLATE, SEQUENCE):
         value = PROGRAMMED_DEFAULTS[vd - PROGRAMMED[0]] if vd in PROGRAMMED else immediate
         mask &= IMMEDIATE_MASK if place == LANE_CONFIG else mask
-    crossing_loop.configure(*at.state, place, value, modifier >> 1 & 3 if combines else 0, mask, columns)
+    loop.configure(*at.state, place, value, modifier >> 1 & 3 if combines else 0, mask, columns)
 
 
 RANDOM = 9

@@ -1,9 +1,11 @@
 """State of the Vector unit: LRegs, lane flags and their stack, random numbers and configuration of 32 lanes."""
 
 from dataclasses import InitVar, dataclass, field
+from math import prod
 
 import numpy as np
 
+from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.declarations.sfpu import (
     BITS,
@@ -27,6 +29,7 @@ from bitpath.golden.tensix.declarations.sfpu import (
 from bitpath.golden.tensix.operands.arguments import numerics_or_default
 
 
+@checked
 @dataclass(frozen=True)
 class Lanes:
     """Lanes of one Vector unit, or of a batch of units that execute the same instructions.
@@ -41,6 +44,10 @@ class Lanes:
     Attributes
     ----------
     words, bits : all of the state, uint32 [30, units, 32] and bool [19, units, 32].
+
+    Raises
+    ------
+    TypeError, ValueError : `batch` is no tuple of sizes; numerics of another unit.
     """
 
     batch: tuple[int, ...] = ()
@@ -49,7 +56,9 @@ class Lanes:
     bits: np.ndarray = field(init=False, repr=False)
 
     def __post_init__(self, numerics: TensixNumerics | None) -> None:
-        units = int(np.prod(self.batch))
+        if any(size < 0 for size in self.batch):
+            raise ValueError(f"batch must have no negative sizes, not {self.batch}")
+        units = prod(self.batch)
         object.__setattr__(self, "words", np.zeros((WORDS, units, LANES), np.uint32))
         object.__setattr__(self, "bits", np.zeros((BITS, units, LANES), bool))
         for register, value in CONSTANTS.items():

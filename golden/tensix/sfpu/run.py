@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_shape, checked
-from bitpath.golden.tensix.core.counters import Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
 from bitpath.golden.tensix.declarations.encodings import MODIFIERS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_ROWS,
@@ -31,8 +30,18 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.isa import Instruction, ReplayExpander, decode
 from bitpath.golden.tensix.operands.arguments import check_width, format_member
+from bitpath.golden.tensix.operands.counters import Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
-from bitpath.golden.tensix.sfpu.access import ROWS, WIDE, Place, address_of, immediate_of, load, mode_of, store
+from bitpath.golden.tensix.sfpu.access import (
+    ROWS,
+    WIDE,
+    Place,
+    address_of,
+    execute_load,
+    execute_store,
+    immediate_of,
+    mode_of,
+)
 from bitpath.golden.tensix.sfpu.clock import Clock
 from bitpath.golden.tensix.sfpu.execute import OPERATIONS, execute
 from bitpath.golden.tensix.sfpu.lanes import Lanes
@@ -125,11 +134,11 @@ class Batch:
         place = Place(self.bits, np.ones(held, bool), rows, address)
         if instruction.name == "SFPSTORE":
             own = scheduled is not None
-            store(lanes, instruction, mode, place, self.chip, self.numerics, scheduled=own)
+            execute_store(lanes, instruction, mode, place, self.chip, self.numerics, scheduled=own)
             if own:
                 return address
         else:
-            load(lanes, instruction, mode, place, self.numerics)
+            execute_load(lanes, instruction, mode, place, self.numerics)
         index = modifier_number(self.rwc, instruction["modifier"], chip=self.chip)
         if self.modifiers[index] != Modifier():
             self.rwc = apply_modifier(self.rwc, self.modifiers[index], chip=self.chip, fidelity=False)

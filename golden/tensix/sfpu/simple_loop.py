@@ -27,7 +27,7 @@ MAGNITUDE, MINUS_INFINITY = SIGN - 1, 0xFF800000
 NO_FLAG, NEGATIVE, NOT_32 = range(3)
 """Flags that an instruction sets: none, of a negative result, of a result other than 32."""
 ONE, TWO, FOUR = 0x3F800000, 0x40000000, 0x40800000
-RECIPROCALS, EXPONENTIALS = (np.frombuffer(table, np.uint8) for table in (RECIPROCAL, EXPONENTIAL))
+RECIPROCALS, EXPONENTIALS = (np.frombuffer(table, np.uint8).astype(np.int64) for table in (RECIPROCAL, EXPONENTIAL))
 CAST_ABSOLUTE, CAST_SIGN = 2, 3
 """SFPCAST's modes that give an absolute value and exchange two's complement and sign and magnitude."""
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.core.counters import Modifier, Rwc
 from bitpath.golden.tensix.declarations.encodings import FIELDS, THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import Chip, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
@@ -22,7 +21,10 @@ from bitpath.golden.tensix.declarations.sfpu import (
     TEMPLATE,
 )
 from bitpath.golden.tensix.isa import decode
-from bitpath.golden.tensix.sfpu import Batch, Lanes, execute, run
+from bitpath.golden.tensix.operands.counters import Modifier, Rwc
+from bitpath.golden.tensix.sfpu import Lanes, run
+from bitpath.golden.tensix.sfpu.execute import execute
+from bitpath.golden.tensix.sfpu.run import Batch
 
 CHIPS = {"wh": Chip.WORMHOLE, "bh": Chip.BLACKHOLE}
 OF_CHIP = pytest.mark.parametrize("chip", CHIPS)

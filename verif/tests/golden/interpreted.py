@@ -6,6 +6,7 @@ The argument "few" takes the few that reach each function of the loops, "all" ta
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from itertools import chain, product
@@ -21,9 +22,14 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.arrays.dot import dot_steps
 from bitpath.golden.machines import MACHINES
 from bitpath.golden.matmul import matmul
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.golden.tensix.declarations.encodings import ENCODINGS
+from bitpath.golden.tensix.declarations.formats import Chip
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, WORMHOLE
+from bitpath.golden.tensix.isa import encode
+from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
 from bitpath.verif.common.dot.shapes import DOT_PRODUCTS
+from bitpath.verif.tensix.golden.vector import instructions, random_lanes, random_words
 from bitpath.verif.tests.golden.calls import SAMPLES, call, public
 
 ALL_NUMERICS = "mxfp8_e4m3", "bf16_lofi", "mx9", "bf16"
@@ -96,6 +102,23 @@ def conversions() -> Iterator[tuple[str, Any]]:
         yield f"fp32 {numerics}", trainium3.matmul_mode(*floats, mode="fp32", numerics=numerics).tobytes()
 
 
+def lanes() -> Iterator[tuple[str, Any]]:
+    """Yield the lanes after programs of the Vector unit that reach each function of its loops."""
+    for chip in ("wormhole", "blackhole"):
+        numerics = CHIP_PRESETS[Chip(chip)].numerics
+        rng = np.random.default_rng(4)
+        own = random_lanes(rng, 1, np.zeros(8, np.uint32))
+        names = [each.name for each in ENCODINGS[Chip(chip)] if each.name.startswith("SFP")]
+        for name in names:
+            for instruction in instructions(rng, Chip(chip), name):
+                with suppress(ValueError):
+                    execute(own, instruction, Chip(chip), numerics)
+        yield f"lanes {chip}", own.words.tobytes() + own.bits.tobytes()
+        words = [encode("SFPLOAD", chip=chip, mod=mode, vd=1) for mode in range(16)]
+        words += [encode("SFPSTORE", chip=chip, mod=mode, vd=1, address=2) for mode in range(16)]
+        yield f"tiles {chip}", tensix.sfpu.run(words, random_words(rng, (16, 16)), fp32=True, chip=chip).tobytes()
+
+
 def dots() -> Iterator[tuple[str, Any]]:
     """Yield steps of dot products of every shape."""
     rng = np.random.default_rng(3)
@@ -110,7 +133,7 @@ def dots() -> Iterator[tuple[str, Any]]:
 
 def results(extent: str) -> dict[str, str]:
     """Return the digest of each result."""
-    found = chain(products(extent), samples(extent), conversions(), dots())
+    found = chain(products(extent), samples(extent), conversions(), lanes(), dots())
     return {name: sha256(repr(each).encode()).hexdigest()[:16] for name, each in found}
 
 
