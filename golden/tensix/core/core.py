@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from inspect import unwrap
 
 import numpy as np
 
@@ -53,9 +54,11 @@ from bitpath.golden.tensix.core.state import (
     Wait,
 )
 from bitpath.golden.tensix.core.unpacker import action, setdvalid, unpacr, unpacr_nop
+from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
-from bitpath.golden.tensix.isa import Instruction, MopExpander, ReplayExpander, decode, encode
+from bitpath.golden.tensix.isa import Instruction, MopExpander, ReplayExpander, encode
+from bitpath.golden.tensix.isa.words import decoded
 
 # SETDMAREG, WRCFG, RMWCIB and SETC16: constants to registers, registers to configuration.
 #
@@ -110,15 +113,17 @@ def _permute_dst(state: State, thread: int) -> None:
 
 
 _STEPS: dict[str, Callable[..., Adc]] = {
-    "SETADC": setadc,
-    "SETADCXX": setadcxx,
-    "SETADCXY": set_four,
-    "SETADCZW": set_four,
-    "INCADCXY": add_four,
-    "INCADCZW": add_four,
-    "ADDRCRXY": add_cr_four,
-    "ADDRCRZW": add_cr_four,
+    "SETADC": unwrap(setadc),
+    "SETADCXX": unwrap(setadcxx),
+    "SETADCXY": unwrap(set_four),
+    "SETADCZW": unwrap(set_four),
+    "INCADCXY": unwrap(add_four),
+    "INCADCZW": unwrap(add_four),
+    "ADDRCRXY": unwrap(add_cr_four),
+    "ADDRCRZW": unwrap(add_cr_four),
 }
+_SETRWC, _INCRWC = unwrap(setrwc), unwrap(incrwc)
+"""The counters' steps; the fields of a decoded instruction need no check."""
 ADC_INSTRUCTIONS = tuple(_STEPS)
 
 
@@ -126,13 +131,13 @@ def execute_setrwc(state: State, thread: int, instruction: Instruction) -> None:
     """Execute SETRWC: the counters, then the flips."""
     fields = dict(instruction.fields)
     flip = fields.pop("flip")
-    state.rwc[thread] = setrwc(state.rwc[thread], **fields)
+    state.rwc[thread] = _SETRWC(state.rwc[thread], **fields)
     state.flip_sources(thread, flip)
 
 
 def execute_incrwc(state: State, thread: int, instruction: Instruction) -> None:
     """Execute INCRWC."""
-    state.rwc[thread] = incrwc(state.rwc[thread], **instruction.fields)
+    state.rwc[thread] = _INCRWC(state.rwc[thread], **instruction.fields)
 
 
 def execute_adc(state: State, thread: int, instruction: Instruction) -> None:
@@ -180,21 +185,32 @@ BANK_CONDITIONS = {Chip.WORMHOLE: 8, Chip.BLACKHOLE: 5}
 
 def obstacle(state: State, thread: int, instruction: Instruction) -> str | None:
     """Return the condition that an instruction waits for, or None if it may pass the gate."""
+    found = _obstacle(state, thread, instruction)
+    if isinstance(found, Wait):
+        return " and ".join(_unmet(state, found)) or "a latched wait whose conditions are met"
+    return found
+
+
+def _obstacle(state: State, thread: int, instruction: Instruction) -> Wait | str | None:
+    """Return the latched wait or the bank that an instruction waits for."""
     latched = state.waits[thread]
     if latched is not None and _blocks(state.chip, latched, instruction):
-        return " and ".join(_unmet(state, latched)) or "a latched wait whose conditions are met"
-    if instruction.name in READS_A and not state.src_a.readable:
+        return latched
+    name = instruction.name
+    if name in READS_A and not state.src_a.readable:
         return BANKS[2]
-    if instruction.name in READS_B and not state.src_b.readable:
+    if name in READS_B and not state.src_b.readable:
         return BANKS[3]
-    if instruction.name in ("UNPACR", "UNPACR_NOP"):
+    if name in ("UNPACR", "UNPACR_NOP"):
         return _unpackers_bank(state, instruction)
     return None
 
 
 def forget_met_waits(state: State) -> None:
     """Forget each thread's latched wait whose conditions are all met."""
-    state.waits = [wait if wait is not None and _unmet(state, wait) else None for wait in state.waits]
+    for thread, wait in enumerate(state.waits):
+        if wait is not None and _is_met(state, wait):
+            state.waits[thread] = None
 
 
 def _blocks(chip: Chip, wait: Wait, instruction: Instruction) -> bool:
@@ -213,6 +229,14 @@ def _unpackers_bank(state: State, instruction: Instruction) -> str | None:
         found = action(state.chip, instruction)
         free = not found.clears or (source.writable if found.waits_like_unpacr else not source.readable)
     return None if free else BANKS[instruction["unpacker"]]
+
+
+def _is_met(state: State, wait: Wait) -> bool:
+    for number in wait.numbers:
+        each = state.semaphores[number]
+        if (wait.while_zero and each.value == 0) or (wait.at_maximum and each.value >= each.maximum):
+            return False
+    return not (wait.conditions and _unmet(state, wait))
 
 
 def _unmet(state: State, wait: Wait) -> list[str]:
@@ -440,12 +464,13 @@ class Core:
         ------
         TypeError, ValueError : no thread 0 to 2; a word, or a word that it expands to, that is no instruction of the chip.
         """
-        mop, replay = self._expanders[_thread(thread)]
+        (mop, replay), queue = self._expanders[_thread(thread)], self._queues[thread]
         for number, word in enumerate(words):
             try:
-                decode(word, chip=self.chip)
-                for expanded in (each for one in mop.feed(word) for each in replay.feed(one)):
-                    self._queues[thread].append((expanded, decode(expanded, chip=self.chip)))
+                given = integer("word", word, range(1 << WORD_BITS))
+                decoded(given, self.chip)
+                for one in mop.expand(given):
+                    queue.extend((each, decoded(each, self.chip)) for each in replay.expand(one))
             except ValueError as error:
                 raise ValueError(f"words[{number}] of thread {thread}: {error}") from None
 
@@ -494,7 +519,7 @@ class Core:
     def _step(self, thread: int, executed: list[tuple[int, int]]) -> bool:
         """Execute a thread's next instruction if one exists and passes the wait gate."""
         queue = self._queues[thread]
-        if not queue or self._waiting(thread) is not None:
+        if not queue or _obstacle(self.state, thread, queue[0][1]) is not None:
             return False
         word, instruction = queue.popleft()
         if word != NOP:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
-from bitpath.golden.tensix.convert.unpack import DST32_FORMATS, L1_BYTES, UnpackControl, unpack_tile
-from bitpath.golden.tensix.core.counters import Channel, unpacr_increments
+from bitpath.golden.tensix.convert.unpack import DST32_FORMATS, L1_BYTES, UnpackControl, tile_of
+from bitpath.golden.tensix.core.counters import add_values
 from bitpath.golden.tensix.core.state import THREADS, State, UndefinedBehavior, format_of
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
@@ -129,6 +129,36 @@ COLUMN_SHIFT = 0xF
 """Bits of the shift amounts that shift columns; in tilise mode all 12 are the row stride in units of 16 bytes."""
 
 
+STEPS = ("ch0_y", "ch0_z", "ch1_y", "ch1_z")
+"""Fields of UNPACR that step counters."""
+UNPACKING = (
+    "uncompressed",
+    "descriptor_uncompressed",
+    "l1_format",
+    "unpack_out_format",
+    "force_exponent",
+    "forced_exponent",
+    "tilise",
+    "shift_amounts",
+    "src_a_unsigned",
+    "src_b_unsigned",
+    "unpack_e4m3",
+    "unpack_to_dst",
+    "descriptor_to_dst",
+    "transpose",
+    "context_x_dim",
+    "x_dim",
+    "y_dim",
+    "z_dim",
+    "unpack_y_stride",
+    "unpack_z_stride",
+    "unpack_w_stride",
+    "add_dst_address",
+    "override_with_address",
+)
+"""Fields that `Settings` come from."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Load:
     """The datums that an UNPACR reads, and the rows that it fills.
@@ -155,18 +185,45 @@ class Load:
         return -(-self.count // step) * step // COLUMNS
 
 
+class Settings(NamedTuple):
+    """An unpacker's configuration, but for addresses.
+
+    Attributes
+    ----------
+    control : conversion and places.
+    x_dim, y_dim, z_dim : datums of a tile.
+    in_bits : bits of a datum in L1.
+    exponents : bytes of the exponents in L1.
+    strides : bytes of Y, Z and W of channel 1.
+    out_width : bytes of a datum of the register.
+    adds_address : True if the strides count with a Dst address of a context.
+    overrides : SRCA_SET_SetOvrdWithAddr.
+    """
+
+    control: UnpackControl
+    x_dim: int
+    y_dim: int
+    z_dim: int
+    in_bits: int
+    exponents: int
+    strides: tuple[int, int, int]
+    out_width: int
+    adds_address: bool
+    overrides: bool
+
+
 def unpacr(state: State, thread: int, instruction: Instruction) -> None:
     """Execute UNPACR, whose bank the wait gate has found free; raises as `load_of`."""
-    unpacker, steps = instruction["unpacker"], ("ch0_y", "ch0_z", "ch1_y", "ch1_z")
+    unpacker = instruction["unpacker"]
     load = load_of(state, thread, instruction)
     if load.control.to_dst:
         _fill_dst(state, load)
     else:
-        bank, rows = state.source(unpacker).written, np.arange(load.row, load.row + load.rows) % SRC_ROWS
-        bank[rows] = _unpacked(state, load, bank[rows])
-    increments = {name: instruction[name] for name in steps}
-    for each in {thread, _adc_thread(thread, instruction)}:
-        state.adc[each] = state.adc[each].updated(1 << unpacker, lambda adc: unpacr_increments(adc, **increments))
+        _fill(state, load, state.source(unpacker).written, load.row)
+    increments = {name: instruction[name] for name in STEPS if instruction[name]}
+    if increments:
+        for each in {thread, _adc_thread(thread, instruction)}:
+            state.adc[each] = state.adc[each].updated(1 << unpacker, lambda adc: add_values(adc, **increments))
     if instruction["flip"]:
         state.source(unpacker).hand_over(int(load.control.out_format))
 
@@ -180,13 +237,11 @@ def load_of(state: State, thread: int, instruction: Instruction) -> Load:
     ValueError : a mode that golden does not model.
     """
     _check_modes(state, thread, instruction)
-    unpacker = instruction["unpacker"]
-    in_format = format_of("the tile descriptor's format", state.config.read("l1_format", thread, unpacker))
-    out_format = format_of("the unpacker's output format", state.config.read("unpack_out_format", thread, unpacker))
-    control = _control(state, thread, instruction, in_format, out_format)
-    row = _first_row(state, thread, instruction, out_format, to_dst=control.to_dst)
-    load = Load(control=control, row=row, **_tile(state, thread, instruction, control))
-    _check_rows(unpacker, load, overrides=bool(state.config.of_thread("override_with_address", thread)))
+    unpacker, multi = instruction["unpacker"], instruction["multi_context"]
+    settings = state.configured(UNPACKING, _settings, thread, unpacker, multi, instruction["zero"])
+    row = _first_row(state, thread, instruction, settings)
+    load = Load(control=settings.control, row=row, **_tile(state, thread, instruction, settings))
+    _check_rows(unpacker, load, overrides=settings.overrides)
     return load
 
 
@@ -196,22 +251,48 @@ def _adc_thread(thread: int, instruction: Instruction) -> int:
 
 
 def _check_modes(state: State, thread: int, instruction: Instruction) -> None:
-    unpacker, multi = instruction["unpacker"], instruction["multi_context"]
     for field in ("context", "context_counter", "row_search"):
         if instruction[field]:
             raise ValueError(f"{field} must be 0 in UNPACR: golden does not model it; not {instruction[field]}")
-    if multi and instruction["adc"] >= THREADS:
+    if instruction["multi_context"] and instruction["adc"] >= THREADS:
         raise UndefinedBehavior(f"adc must be 0 to {THREADS - 1} in UNPACR, not {instruction['adc']}")
-    if not state.config.read("uncompressed" if multi else "descriptor_uncompressed", thread, unpacker):
+
+
+def _settings(state: State, thread: int, unpacker: int, multi: int, zero: int) -> Settings:
+    """Return an unpacker's configuration, of fields of `UNPACKING` alone; raises as `load_of`."""
+    read = state.config.read
+    if not read("uncompressed" if multi else "descriptor_uncompressed", thread, unpacker):
         raise ValueError(f"unpacker {unpacker} must be configured for uncompressed data: golden models no other")
+    in_format = format_of("the tile descriptor's format", read("l1_format", thread, unpacker))
+    out_format = format_of("the unpacker's output format", read("unpack_out_format", thread, unpacker))
+    control = _control(state, thread, unpacker, multi, zero, in_format, out_format)
+    x_dim = read("context_x_dim", thread) if multi and not unpacker else read("x_dim", thread, unpacker)
+    y_dim, z_dim = read("y_dim", thread, unpacker), read("z_dim", thread, unpacker) or 1
+    block = BLOCK_FLOATS.get(in_format)
+    has_exponents = block is not None and control.forced_exponent is None
+    return Settings(
+        control=control,
+        x_dim=x_dim,
+        y_dim=y_dim,
+        z_dim=z_dim,
+        in_bits=8 * L1_BYTES[in_format] if block is None else block.datum_bits,
+        exponents=exponent_stream_bytes(x_dim * y_dim * z_dim) if has_exponents else 0,
+        strides=(
+            read("unpack_y_stride", thread, unpacker),
+            read("unpack_z_stride", thread, unpacker),
+            read("unpack_w_stride", thread, unpacker),
+        ),
+        out_width=4 if out_format in DST32_FORMATS else L1_BYTES.get(out_format, 1),
+        adds_address=control.to_dst or bool(read("add_dst_address", thread)),
+        overrides=bool(state.config.of_thread("override_with_address", thread)),
+    )
 
 
 def _control(
-    state: State, thread: int, instruction: Instruction, in_format: Format, out_format: Format
+    state: State, thread: int, unpacker: int, multi: int, zero: int, in_format: Format, out_format: Format
 ) -> UnpackControl:
-    unpacker, read = instruction["unpacker"], state.config.read
+    read = state.config.read
     forced = in_format in BLOCK_FLOATS and read("force_exponent", thread, unpacker)
-    selected = "unpack_to_dst" if instruction["multi_context"] else "descriptor_to_dst"
     tilise = read("tilise", thread, unpacker)
     if tilise and unpacker:
         raise ValueError("tilise mode must be off on unpacker 1: golden models it on unpacker 0 alone")
@@ -222,11 +303,11 @@ def _control(
         "unsigned": in_format is Format.INT8 and bool(read(f"src_{'ab'[unpacker]}_unsigned", thread)),
         "e4m3": bool(read("unpack_e4m3", thread, unpacker)),
         "forced_exponent": read("forced_exponent", thread, unpacker) if forced else None,
-        "to_dst": not unpacker and bool(read(selected, thread)),
+        "to_dst": not unpacker and bool(read("unpack_to_dst" if multi else "descriptor_to_dst", thread)),
         "transpose": not unpacker and bool(read("transpose", thread, unpacker)),
         "row_stride": shifts << STRIDE_STEP if tilise else None,
         "col_shift": 0 if tilise else shifts & COLUMN_SHIFT,
-        "zero": bool(instruction["zero"]),
+        "zero": bool(zero),
     }
     try:
         return UnpackControl(**control)
@@ -234,52 +315,39 @@ def _control(
         raise UndefinedBehavior(str(error)) from None
 
 
-def _tile(state: State, thread: int, instruction: Instruction, control: UnpackControl) -> dict[str, int]:
+def _tile(state: State, thread: int, instruction: Instruction, settings: Settings) -> dict[str, int]:
     """Return the fields of a `Load` that say where a tile is in L1 and which of its datums are read."""
-    unpacker, read, fmt = instruction["unpacker"], state.config.read, control.in_format
-    of_context = instruction["multi_context"] and not unpacker
-    x_dim = read("context_x_dim", thread) if of_context else read("x_dim", thread, unpacker)
-    y_dim, z_dim = read("y_dim", thread, unpacker), read("z_dim", thread, unpacker) or 1
-    address = (read("base_address", thread, unpacker) + 1) * ADDRESS_BYTES
+    unpacker, x_dim, y_dim, z_dim = instruction["unpacker"], settings.x_dim, settings.y_dim, settings.z_dim
+    address = (state.config.read("base_address", thread, unpacker) + 1) * ADDRESS_BYTES
     own = state.adc[thread].unit(unpacker).channel_0
     of_xy = state.adc[_adc_thread(thread, instruction)].unit(unpacker)
     first = ((own.w * z_dim + own.z) * y_dim + of_xy.channel_0.y) * x_dim + of_xy.channel_0.x
     count = of_xy.channel_1.x - of_xy.channel_0.x + 1
     if count < 1:
         raise ValueError(f"X of channel 1 must not be below X of channel 0 in UNPACR, not {count - 1} from it")
-    datums = x_dim * y_dim * z_dim
-    exponents = exponent_stream_bytes(datums) if fmt in BLOCK_FLOATS and control.forced_exponent is None else 0
-    bits = BLOCK_FLOATS[fmt].datum_bits if fmt in BLOCK_FLOATS else 8 * L1_BYTES[fmt]
-    end = address + exponents + -(-(first + count) * bits // 8)
+    end = address + settings.exponents + -(-(first + count) * settings.in_bits // 8)
     if end > state.l1.size:
         raise UndefinedBehavior(f"UNPACR must read from L1, {state.l1.size} bytes, not to address {end}")
-    return {"address": address, "first": first, "count": count, "datums": datums}
+    return {"address": address, "first": first, "count": count, "datums": x_dim * y_dim * z_dim}
 
 
-def _first_row(state: State, thread: int, instruction: Instruction, fmt: Format, *, to_dst: bool) -> int:
+def _first_row(state: State, thread: int, instruction: Instruction, settings: Settings) -> int:
     """Return the first row of the register; `SKIPPED_ROWS` are taken off for unpacker 0."""
-    unpacker, read = instruction["unpacker"], state.config.read
-    channel = state.adc[thread].unit(unpacker).channel_1
-    address = _by_strides(state, thread, unpacker, channel)
-    width = 4 if fmt in DST32_FORMATS else L1_BYTES.get(fmt, 1)
+    unpacker, width = instruction["unpacker"], settings.out_width
+    channel, (y, z, w) = state.adc[thread].unit(unpacker).channel_1, settings.strides
+    address = channel.y * y + channel.z * z + channel.w * w
     if address % width:
-        raise UndefinedBehavior(
-            f"the output address must be a multiple of {width} bytes with {fmt.name}, not {address}"
-        )
+        name = settings.control.out_format.name
+        raise UndefinedBehavior(f"the output address must be a multiple of {width} bytes with {name}, not {address}")
     address //= width
     if instruction["multi_context"] and not unpacker:
-        given = read("dst_address", thread)
-        address = given + (address if to_dst or read("add_dst_address", thread) else 0)
+        given = state.config.read("dst_address", thread)
+        address = given + (address if settings.adds_address else 0)
     row, column = divmod(address, COLUMNS)
     if column or (row < SKIPPED_ROWS and not unpacker):
         least = 0 if unpacker else SKIPPED_ROWS * COLUMNS
         raise ValueError(f"the output address must be a multiple of {COLUMNS} from {least} on, not {address}")
     return row if unpacker else row - SKIPPED_ROWS
-
-
-def _by_strides(state: State, thread: int, unpacker: int, channel: Channel) -> int:
-    strides = {name: state.config.read(f"unpack_{name}_stride", thread, unpacker) for name in "yzw"}
-    return channel.y * strides["y"] + channel.z * strides["z"] + channel.w * strides["w"]
 
 
 def _check_rows(unpacker: int, load: Load, *, overrides: bool) -> None:
@@ -297,16 +365,11 @@ def _check_rows(unpacker: int, load: Load, *, overrides: bool) -> None:
         raise UndefinedBehavior(f"SRCA_SET_SetOvrdWithAddr must be 1 for rows from {FACE} on, not 0")
 
 
-def _unpacked(state: State, load: Load, before: np.ndarray) -> np.ndarray:
-    return unpack_tile(
-        state.l1[load.address :],
-        load.control,
-        first_datum=load.first,
-        count=load.count,
-        tile_datums=max(load.datums, load.first + load.count),
-        before=before,
-        numerics=state.numerics,
-    )
+def _fill(state: State, load: Load, rows: np.ndarray, first: int) -> None:
+    """Unpack a tile to rows, which wrap."""
+    fill = state.settled(tile_of, load.control)
+    tile_datums = max(load.datums, load.first + load.count)
+    fill(state.l1[load.address :], load.first, load.count, tile_datums, rows, first)
 
 
 def _fill_dst(state: State, load: Load) -> None:
@@ -315,4 +378,6 @@ def _fill_dst(state: State, load: Load) -> None:
     last = state.dst.rows(row + count - 1, 1, dst32=layout is DST32)
     if load.count % COLUMNS and not state.dst.defined[last].all():
         raise UndefinedBehavior("UNPACR must fill an undefined Dst row whole, not some of its columns")
-    state.dst.write(row, _unpacked(state, load, state.dst.read(row, count, layout)), layout)
+    rows = state.dst.read(row, count, layout)
+    _fill(state, load, rows, 0)
+    state.dst.write(row, rows, layout)

@@ -166,6 +166,8 @@ class TensixNumerics:
         SFPLOAD's mode 5 reads 7 bits of an INT8 magnitude, else 8.
     move_masking : bits that MOVB2D and MOVB2A clear.
     moves_follow_fp32 : with Fp32_enabled, MOVA2D and MOVB2D write 32-bit Dst words whatever the format; else for TF32 alone.
+    moves_widen_exponent : with Fp32_enabled or INT8_math_enabled, MOVA2D and MOVB2D write 8 exponent bits whatever the format;
+        else 5 for formats of 5.
     """
 
     minus_one_quirk: bool
@@ -197,6 +199,7 @@ class TensixNumerics:
     sfpu_sign_magnitude: bool
     move_masking: MoveMasking
     moves_follow_fp32: bool
+    moves_widen_exponent: bool
 
     def __post_init__(self) -> None:
         if self.group not in (4, 8, 16):
@@ -295,6 +298,12 @@ WORMHOLE = preset(
     sfpu_sign_magnitude=(True, documented("TT-ISA SFPSTORE, SFPLOAD: INT32_SM and INT8_COMP; INT8 to 127")),
     move_masking=(MoveMasking.NONE, _ttsim("v1.10.0; TT-ISA MOVB2D since 88d4bf9 masks by SrcB's format")),
     moves_follow_fp32=(False, _ttsim("v1.10.0: TF32 alone makes 32-bit words")),
+    moves_widen_exponent=(
+        True,
+        documented(
+            "TT-ISA MOVA2D, MOVB2D since 88d4bf9: Use8bExponent; ttsim v1.10.0 goes by the format, and so do earlier pages"
+        ),
+    ),
 )
 """The reference: Wormhole as ttsim v1.10.0 computes it, its renormalisation bug included."""
 
