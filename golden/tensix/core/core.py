@@ -44,6 +44,22 @@ from bitpath.golden.tensix.core.math import (
     zerosrc,
 )
 from bitpath.golden.tensix.core.packer import pacr
+from bitpath.golden.tensix.core.scalar import (
+    ARITHMETIC,
+    arithmetic,
+    atcas,
+    atgetm,
+    atincget,
+    atrelm,
+    atswap,
+    cfgshiftmask,
+    loadind,
+    nothing,
+    rdcfg,
+    reg2flop,
+    scalar_obstacle,
+    storeind,
+)
 from bitpath.golden.tensix.core.state import (
     THREADS,
     ConfigFile,
@@ -82,31 +98,20 @@ def wrcfg(state: State, thread: int, instruction: Instruction) -> None:
     gpr, register, count = instruction["gpr"], instruction["register"], 1
     if instruction["wide"]:
         gpr, register, count = gpr & ~(WIDE - 1), register & ~(WIDE - 1), WIDE
-    values = dict(zip(range(register, register + count), state.gprs[thread][gpr : gpr + count], strict=True))
-    for each, value in values.items():
-        state.config.check(each, value)
-    for each, value in values.items():
-        state.config.write(thread, each, value)
-    _permute_dst(state, thread)
+    state.config.write_all(thread, register, state.gprs[thread][gpr : gpr + count])
+    state.permute_dst(thread)
 
 
 def rmwcib(state: State, thread: int, instruction: Instruction) -> None:
     """Execute RMWCIB0 to 3: the bits of a mask in one byte of a register."""
     shift = 8 * int(instruction.name[-1])
     state.config.write(thread, instruction["register"], instruction["data"] << shift, instruction["mask"] << shift)
-    _permute_dst(state, thread)
+    state.permute_dst(thread)
 
 
 def setc16(state: State, thread: int, instruction: Instruction) -> None:
     """Execute SETC16: a register of the thread's own."""
     state.config.write_thread(thread, instruction["register"], instruction["value"])
-
-
-def _permute_dst(state: State, thread: int) -> None:
-    """Take over Blackhole's permutations of Dst rows from the configuration."""
-    if state.chip is Chip.BLACKHOLE:
-        state.dst.remapped = bool(state.config.read("remap_addrs", thread))
-        state.dst.swizzled = bool(state.config.read("swizzle_32b", thread))
 
 
 # Instructions that move a thread's counters alone: SETRWC, INCRWC, SETADC and its relatives.
@@ -165,15 +170,33 @@ CLASSES = {
         ("SETADC", "SETADCXX", "SETADCXY", "SETADCZW", "INCADCXY", "INCADCZW", "ADDRCRXY", "ADDRCRZW"), TDMA
     ),
     "SETDVALID": TDMA,
-    "SETDMAREG": TDMA | SCALAR,
+    **dict.fromkeys(
+        (
+            *ARITHMETIC,
+            "SETDMAREG",
+            "REG2FLOP",
+            "LOADIND",
+            "STOREIND",
+            "ATINCGET",
+            "ATSWAP",
+            "ATCAS",
+            "DMANOP",
+            "FLUSHDMA",
+        ),
+        TDMA | SCALAR,
+    ),
     "PACR": TDMA | PACK,
     **dict.fromkeys(("UNPACR", "UNPACR_NOP"), TDMA | UNPACK),
-    **dict.fromkeys((*PRODUCTS, *_MOVES, "ZEROACC", "ZEROSRC", "CLEARDVALID", "SETRWC", "INCRWC"), MATH),
-    **dict.fromkeys(("WRCFG", "SETC16", "RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), CONFIG),
-    **dict.fromkeys(("SEMINIT", "SEMPOST", "SEMGET", "SEMWAIT"), SYNC),
+    **dict.fromkeys(
+        (*PRODUCTS, *_MOVES, "ZEROACC", "ZEROSRC", "CLEARDVALID", "SETRWC", "INCRWC", "GATESRCRST", "MOVDBGA2D"), MATH
+    ),
+    **dict.fromkeys(("WRCFG", "RDCFG", "CFGSHIFTMASK", "SETC16", "RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), CONFIG),
+    **dict.fromkeys(("SEMINIT", "SEMPOST", "SEMGET", "SEMWAIT", "ATGETM", "ATRELM"), SYNC),
     "STALLWAIT": EVERY,
 }
 """Bits of the block mask that block an instruction; a NOP is blocked by all of them together."""
+WAITING = ("ATCAS", "ATGETM", "ATRELM")
+"""Instructions that wait for a word of L1 or for a mutex."""
 READS_A = {*PRODUCTS, "MOVA2D"}
 READS_B = {*PRODUCTS, "MOVB2D", "MOVB2A", "TRNSPSRCB"}
 """Instructions that wait until the Matrix unit owns its bank of SrcA, and of SrcB."""
@@ -203,6 +226,8 @@ def _obstacle(state: State, thread: int, instruction: Instruction) -> Wait | str
         return BANKS[3]
     if name in ("UNPACR", "UNPACR_NOP"):
         return _unpackers_bank(state, instruction)
+    if name in WAITING:
+        return scalar_obstacle(state, thread, instruction)
     return None
 
 
@@ -315,7 +340,19 @@ UNITS: dict[str, Execute] = {
     **dict.fromkeys(PRODUCTS, execute_product),
     **dict.fromkeys(ADC_INSTRUCTIONS, execute_adc),
     **dict.fromkeys(("RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), rmwcib),
+    **dict.fromkeys(ARITHMETIC, arithmetic),
+    **dict.fromkeys(("DMANOP", "FLUSHDMA", "GATESRCRST"), nothing),
     "SETDMAREG": setdmareg,
+    "REG2FLOP": reg2flop,
+    "LOADIND": loadind,
+    "STOREIND": storeind,
+    "ATINCGET": atincget,
+    "ATSWAP": atswap,
+    "ATCAS": atcas,
+    "ATGETM": atgetm,
+    "ATRELM": atrelm,
+    "RDCFG": rdcfg,
+    "CFGSHIFTMASK": cfgshiftmask,
     "WRCFG": wrcfg,
     "SETC16": setc16,
     "SETRWC": execute_setrwc,
@@ -328,6 +365,7 @@ UNITS: dict[str, Execute] = {
     "ZEROSRC": zerosrc,
     "CLEARDVALID": cleardvalid,
     "MOVA2D": execute_mova2d,
+    "MOVDBGA2D": execute_mova2d,
     "MOVB2D": execute_movb2d,
     "MOVD2A": execute_movd2a,
     "MOVD2B": execute_movd2b,

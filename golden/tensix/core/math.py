@@ -142,7 +142,7 @@ def _to_dst(
     layout = _layout(placed_format(state.numerics, fmt, fp32, int8), fmt is Format.TF32 or low_half or follows)
     row = state.dst_row(thread, instruction["dst"]) & ~(count - 1)
     new = move(
-        state.dst.read(row, count, layout),
+        state.dst.read(row, count, layout, stale=low_half and state.numerics.low_half_shows_stale),
         srca_format=fmt,
         fp32_enabled=fp32,
         int8_math=int8,

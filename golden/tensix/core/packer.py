@@ -8,7 +8,8 @@
     Blackhole's packer     as many datums of each row (start & ~3) | i for the bits i of the mask
 
 What follows goes on in L1 where the last PACR ended, until one with `last` or `flush`; the rest of its 16 bytes becomes 0.
-Compression, downsampling, padded rows, strided reading and contexts are not modelled.
+Wormhole's packers may take the counters of another thread. Compression, downsampling, padded rows, strided reading and
+contexts are not modelled.
 
 Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddressGenerator: 3930471, of Blackhole f82128b.
 """
@@ -21,8 +22,8 @@ import numpy as np
 
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.pack import packed, packing_of
-from bitpath.golden.tensix.core.counters import pacr_modifier
-from bitpath.golden.tensix.core.state import State, UndefinedBehavior, format_of
+from bitpath.golden.tensix.core.counters import Channel, pacr_modifier
+from bitpath.golden.tensix.core.state import THREADS, State, UndefinedBehavior, format_of
 from bitpath.golden.tensix.core.unpacker import ADDRESS_BYTES
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,
@@ -44,7 +45,7 @@ PACKERS_UNIT = 2
 MASKS = {0: 0b0001, **{mask: mask for mask in (0b0001, 0b0010, 0b0100, 0b1000, 0b0011, 0b1100, 0b1111)}}
 """Packers by the field of Wormhole's PACR; any other mask is undefined."""
 INTERFACES = 4
-UNMODELLED = ("override_thread", "config_context", "row_pad", "strided", "counter_context", "context_control")
+UNMODELLED = ("config_context", "row_pad", "strided", "counter_context", "context_control")
 """Fields of PACR that must be 0."""
 RELATIVE = 1 << 31
 """Bit of packer 0's address that adds it to the others'."""
@@ -72,6 +73,8 @@ PACKING = (
     "read_unsigned",
     "read_raw",
     "pack_e4m3",
+    "exponent_threshold_enabled",
+    "exponent_threshold",
 )
 """Fields that `Settings` and a conversion come from."""
 
@@ -113,7 +116,8 @@ def pacr(state: State, thread: int, instruction: Instruction) -> None:
         state.packers = packers
         raise
     if word := state.config.of_thread("pack_modifier", thread, instruction["modifier"]):
-        state.adc[thread] = state.adc[thread].updated(1 << PACKERS_UNIT, lambda adc: _PACR_MODIFIER(adc, word))
+        for each in {_counters_thread(state, thread, instruction, store.packer) for store in stores}:
+            state.adc[each] = state.adc[each].updated(1 << PACKERS_UNIT, lambda adc: _PACR_MODIFIER(adc, word))
 
 
 _PACR_MODIFIER = unwrap(pacr_modifier)
@@ -144,11 +148,16 @@ def stores_of(state: State, thread: int, instruction: Instruction) -> list[Store
     for field in UNMODELLED:
         if instruction.fields.get(field):
             raise ValueError(f"{field} must be 0 in PACR: golden does not model it; not {instruction[field]}")
-    adc = state.adc[thread].unit(PACKERS_UNIT)
-    count = 0 if instruction["flush"] else adc.channel_1.x - adc.channel_0.x + 1
-    if count < 0:
-        raise ValueError(f"X of channel 1 must not be below X of channel 0 in PACR, not {count - 1} from it")
-    return [_store_of(state, thread, packer, count) for packer in _packers(state, instruction)]
+    if instruction["override_thread"] and state.chip is Chip.BLACKHOLE:
+        raise ValueError("override_thread must be 0 in PACR of blackhole: golden does not model it; not 1")
+    return [_store_of(state, thread, instruction, packer) for packer in _packers(state, instruction)]
+
+
+def _counters_thread(state: State, thread: int, instruction: Instruction, packer: int) -> int:
+    """Return the thread whose counters a packer takes; 3 means thread 0."""
+    if not instruction["override_thread"]:
+        return thread
+    return state.config.read("pack_counters_thread", thread, packer) % THREADS
 
 
 def _packers(state: State, instruction: Instruction) -> list[int]:
@@ -216,9 +225,13 @@ def _settings(state: State, thread: int, packer: int) -> Settings:
     )
 
 
-def _store_of(state: State, thread: int, packer: int, count: int) -> Store:
+def _store_of(state: State, thread: int, instruction: Instruction, packer: int) -> Store:
+    adc = state.adc[_counters_thread(state, thread, instruction, packer)].packers
+    count = 0 if instruction["flush"] else adc.channel_1.x - adc.channel_0.x + 1
+    if count < 0:
+        raise ValueError(f"X of channel 1 must not be below X of channel 0 in PACR, not {count - 1} from it")
     settings = state.configured(PACKING, _settings, thread, packer)
-    row, column = divmod(_start(state, thread, packer, settings), COLUMNS)
+    row, column = divmod(_start(state, thread, packer, settings, adc.channel_0), COLUMNS)
     data, exponents = _begin(state, thread, packer, settings.section)
     return Store(
         packer=packer,
@@ -234,9 +247,9 @@ def _store_of(state: State, thread: int, packer: int, count: int) -> Store:
     )
 
 
-def _start(state: State, thread: int, packer: int, settings: Settings) -> int:
+def _start(state: State, thread: int, packer: int, settings: Settings, channel: Channel) -> int:
     """Return the first datum, of Dst's 16 times 1024."""
-    channel, (y, z, w) = state.adc[thread].unit(PACKERS_UNIT).channel_0, settings.strides
+    y, z, w = settings.strides
     address = channel.x * settings.x_stride + channel.y * y + channel.z * z + channel.w * w
     columns = COLUMNS // settings.width - 1
     datum = (address // settings.width & ~columns) + (channel.x & columns)
@@ -273,7 +286,9 @@ def _interfaces(state: State, instruction: Instruction, store: Store) -> np.ndar
     return rows[[bit for bit in range(INTERFACES) if mask >> bit & 1]]
 
 
-def _conversion(state: State, thread: int, mid: Format, out: Format, dst32: bool, accumulates: bool) -> tuple[Any, int]:
+def _conversion(
+    state: State, thread: int, packer: int, mid: Format, out: Format, dst32: bool, accumulates: bool
+) -> tuple[Any, int]:
     """Return a conversion's settings and the edge mask, of fields of `PACKING` alone.
 
     Raises
@@ -294,6 +309,9 @@ def _conversion(state: State, thread: int, mid: Format, out: Format, dst32: bool
         unsigned=mid is Format.INT8 and bool(read("read_unsigned", thread)),
         raw=bool(read("read_raw", thread)),
         masked=mask != ALL_COLUMNS,
+        exponent_threshold=(
+            read("exponent_threshold", thread, packer) if read("exponent_threshold_enabled", thread, packer) else 0
+        ),
         round_10b=bool(read("round_10b", thread)),
         e4m3=bool(read("pack_e4m3", thread)),
         accumulates=accumulates,
@@ -303,7 +321,7 @@ def _conversion(state: State, thread: int, mid: Format, out: Format, dst32: bool
 
 def _write(state: State, thread: int, store: Store, words: np.ndarray, written: Written) -> None:
     """Convert words and append them, of block floats the exponents apart."""
-    settings = store.mid_format, store.out_format, store.layout is DST32, store.accumulates
+    settings = store.packer, store.mid_format, store.out_format, store.layout is DST32, store.accumulates
     packing, mask = state.configured(PACKING, _conversion, thread, *settings)
     place = state.packers[store.packer]
     old = state.l1[place.data :] if store.accumulates else None

@@ -11,10 +11,10 @@ import numpy as np
 from bitpath.golden.arrays.parallel import owned
 from bitpath.golden.tensix.core.counters import Adcs, Rwc, after_modifier, settled_number
 from bitpath.golden.tensix.declarations.encodings import (
-    FIELDS,
+    GOLDEN_FIELDS,
+    GOLDEN_THREAD_FIELDS,
     REGISTERS,
     SHARED_FROM,
-    THREAD_FIELDS,
     THREAD_REGISTERS,
     Fields,
 )
@@ -65,15 +65,22 @@ class Remembered(dict[Any, Any]):
 class ConfigFile:
     """The registers of a core, all 0 at first.
 
+    Parameters
+    ----------
+    fields, thread_fields : fields that the registers have; None is all of golden's.
+
     Attributes
     ----------
     registers : words of 32 bits, ``registers[bank][number]``.
     thread_registers : words of 16 bits, ``thread_registers[thread][number]``.
     """
 
-    def __init__(self, chip: Chip):
+    def __init__(self, chip: Chip, fields: Fields | None = None, thread_fields: Fields | None = None):
         self.chip = chip
-        self._fields, self._thread_fields = _positions(FIELDS[chip]), _positions(THREAD_FIELDS[chip])
+        fields = GOLDEN_FIELDS[chip] if fields is None else fields
+        thread_fields = GOLDEN_THREAD_FIELDS[chip] if thread_fields is None else thread_fields
+        self._fields, self._thread_fields = _positions(fields), _positions(thread_fields)
+        self._modelled, self._modelled_of_thread = _modelled(fields), _modelled(thread_fields)
         self._getters = Remembered()
         self.registers = [[0] * REGISTERS[chip] for _ in range(BANKS)]
         self.thread_registers = [[0] * THREAD_REGISTERS[chip] for _ in range(THREADS)]
@@ -85,7 +92,7 @@ class ConfigFile:
         ----------
         unit : unpacker or packer, for a field that each of them has.
         """
-        places = self._fields[field]
+        places = self._fields.get(field)
         if not places:
             return 0
         register, low, mask = places[unit]
@@ -93,7 +100,7 @@ class ConfigFile:
 
     def of_thread(self, field: str, thread: int, number: int = 0) -> int:
         """Return a thread's own field, or the word of its address modifier `number`; 0 on a chip that has no such field."""
-        places = self._thread_fields[field]
+        places = self._thread_fields.get(field)
         if not places:
             return 0
         register, low, mask = places[number]
@@ -120,6 +127,17 @@ class ConfigFile:
             old = self.registers[bank][register]
             self.registers[bank][register] = value & mask | old & ~mask
 
+    def word(self, thread: int, register: int) -> int:
+        """Return a register of the bank that a thread uses."""
+        return self.registers[self._bank(thread)][register]
+
+    def write_all(self, thread: int, first: int, values: Sequence[int]) -> None:
+        """Write neighbouring registers, or none of them if one may not be written; raises as `check`."""
+        for register, value in enumerate(values, first):
+            self.check(register, value)
+        for register, value in enumerate(values, first):
+            self.write(thread, register, value)
+
     def check(self, register: int, value: int) -> None:
         """Raise where these bits of a register may not be written.
 
@@ -131,7 +149,7 @@ class ConfigFile:
         if register >= REGISTERS[self.chip]:
             last = REGISTERS[self.chip] - 1
             raise UndefinedBehavior(f"the configuration register must be 0 to {last}, not {register}")
-        _check_bits(f"configuration register {register}", value, _modelled(self.chip, False).get(register, 0))
+        _check_bits(f"configuration register {register}", value, self._modelled.get(register, 0))
 
     def write_thread(self, thread: int, register: int, value: int) -> None:
         """Write a register of a thread's own.
@@ -143,7 +161,7 @@ class ConfigFile:
         if register >= THREAD_REGISTERS[self.chip]:
             last = THREAD_REGISTERS[self.chip] - 1
             raise UndefinedBehavior(f"the thread register must be 0 to {last}, not {register}")
-        _check_bits(f"thread register {register}", value, _modelled(self.chip, True).get(register, 0))
+        _check_bits(f"thread register {register}", value, self._modelled_of_thread.get(register, 0))
         self.thread_registers[thread][register] = value
 
     def _bank(self, thread: int) -> int:
@@ -169,10 +187,8 @@ def _check_bits(what: str, value: int, known: int) -> None:
         raise ValueError(f"{what} must be 0 in the bits that golden does not model, {stray:#x}, not {value:#x}")
 
 
-@cache
-def _modelled(chip: Chip, of_thread: bool) -> dict[int, int]:
+def _modelled(table: Fields) -> dict[int, int]:
     """Return the bits of each register that have a field."""
-    table: Fields = (THREAD_FIELDS if of_thread else FIELDS)[chip]
     masks: dict[int, int] = {}
     for places in table.values():
         for place in places:
@@ -201,6 +217,9 @@ def _loop() -> Any:
     return registers_loop
 
 
+EVERY_ROW = np.ones(DST16_ROWS, bool)
+
+
 class DstRegister:
     """The register, all rows undefined at first.
 
@@ -222,8 +241,10 @@ class DstRegister:
         _loop().storage_rows(first, self.remapped, self.swizzled, dst32, rows)
         return rows
 
-    def read(self, first: int, count: int, layout: WordLayout | None, *, ones: bool = False) -> np.ndarray:
-        """Return logical words, uint32 [count, 16]; an undefined row reads as 0, with `ones` as all ones.
+    def read(
+        self, first: int, count: int, layout: WordLayout | None, *, ones: bool = False, stale: bool = False
+    ) -> np.ndarray:
+        """Return logical words, uint32 [count, 16]; an undefined row reads as 0, with `ones` as all ones, with `stale` as it was.
 
         Parameters
         ----------
@@ -231,8 +252,8 @@ class DstRegister:
         """
         dst32, words = layout is DST32, np.empty((count, COLUMNS), np.uint32)
         fill = 0 if not ones else 0xFFFFFFFF if dst32 else 0xFFFF
-        moves = _loop().route(layout, to_physical=False)
-        _loop().read_rows(self.bits, self.defined, first, self.remapped, self.swizzled, dst32, moves, fill, words)
+        moves, defined = _loop().route(layout, to_physical=False), EVERY_ROW if stale else self.defined
+        _loop().read_rows(self.bits, defined, first, self.remapped, self.swizzled, dst32, moves, fill, words)
         return words
 
     def write(self, first: int, words: np.ndarray, layout: WordLayout) -> None:
@@ -313,6 +334,8 @@ REMEMBERED = 1 << 12
 ALU = (
     "src_a_format",
     "src_b_format",
+    "src_a_override",
+    "src_b_override",
     "fp32_enabled",
     "int8_math",
     "zero_flag_disabled_src",
@@ -326,6 +349,7 @@ MODIFIER_WORDS = ("ab_modifier", "dst_modifier", "bias_modifier")
 GPRS = 64
 """General-purpose registers of a thread, 32 bits each."""
 SEMAPHORES = 8
+UNPACKERS = 2
 PACKERS = {Chip.WORMHOLE: 4, Chip.BLACKHOLE: 1}
 
 
@@ -382,6 +406,8 @@ class State:
     l1 : uint8, the tile's memory.
     gprs : ``gprs[thread][register]``.
     waits : the wait that each thread's gate has latched, or None.
+    mutexes : the thread that holds each mutex; others are free.
+    contexts : ``contexts[unpacker][thread]``, the counter of contexts.
     """
 
     chip: Chip
@@ -397,6 +423,8 @@ class State:
     semaphores: list[Semaphore] = field(default_factory=lambda: [Semaphore() for _ in range(SEMAPHORES)])
     packers: list[Packer] = field(init=False)
     waits: list[Wait | None] = field(default_factory=lambda: [None] * THREADS)
+    mutexes: dict[int, int] = field(default_factory=dict)
+    contexts: list[list[int]] = field(default_factory=lambda: [[0] * THREADS for _ in range(UNPACKERS)])
     _settled: Remembered = field(default_factory=Remembered, repr=False)
 
     def __post_init__(self) -> None:
@@ -439,6 +467,12 @@ class State:
         words = [own(name, thread, number) for name in MODIFIER_WORDS]
         if any(words):
             self.rwc[thread] = after_modifier(rwc, *words, chip=self.chip)
+
+    def permute_dst(self, thread: int) -> None:
+        """Take over Blackhole's permutations of Dst rows from the configuration."""
+        if self.chip is Chip.BLACKHOLE:
+            self.dst.remapped = bool(self.config.read("remap_addrs", thread))
+            self.dst.swizzled = bool(self.config.read("swizzle_32b", thread))
 
     def flip_sources(self, thread: int, flip: int) -> None:
         """Go on with the other bank of SrcA (bit 0 of `flip`) and SrcB (bit 1); give the old one back unless disabled."""
@@ -528,7 +562,10 @@ def format_of(what: str, code: int) -> Format:
 
 
 def _format(state: State, thread: int, field: str, bank: SourceBanks, disabling: str) -> Format:
+    side = field.removesuffix("_format")
     code: int | None = state.config.read(field, thread)
+    if state.config.read(f"{side}_override", thread):
+        code = state.config.read(f"{side}_value", thread)
     if state.chip is Chip.BLACKHOLE and not state.config.of_thread(disabling, thread):
         code = bank.implied
         if code is None:

@@ -407,7 +407,7 @@ MATRIX_UNIT = Unit(
         "tilise_wide_rows": "it orders datums and changes no value",
     }
     | dict.fromkeys(
-        ("gmpool_fp16", "move_masking", "moves_follow_fp32", "moves_widen_exponent"),
+        ("gmpool_fp16", "move_masking", "moves_follow_fp32", "moves_widen_exponent", "low_half_shows_stale"),
         "no operation here pools or moves rows",
     )
     | dict.fromkeys(("stochastic_compare", "sfpstore_flush", "sfpu_sign_magnitude"), "the Vector unit is not probed"),
