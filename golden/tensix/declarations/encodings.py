@@ -138,7 +138,8 @@ _FIELDS = (
     ("zeroacc_absolute_tile_mode", "-|220.3:1"),
 )
 # Fields that golden's core reads and RTL has not: formats that override others, and contexts of the unpackers, of which those
-# above are context 0. Unpacker 1 has two contexts.
+# above are context 0. Unpacker 1 has two contexts; kernels set `uncompressed_1` of eight. `all_uncompressed` counts only with its
+# override, which is not modelled.
 _GOLDEN_FIELDS = (
     ("src_a_value", "0.0:4"),
     ("src_a_override", "0.4:1"),
@@ -146,6 +147,7 @@ _GOLDEN_FIELDS = (
     ("src_b_override", "0.9:1"),
     ("exponent_threshold_enabled", "59.20:1 87.20:1 99.20:1 127.20:1|71.20:1"),
     ("exponent_threshold", "59.24:8 87.24:8 99.24:8 127.24:8|71.24:8"),
+    ("all_uncompressed", "58.17:4 86.17:4 98.17:4 126.17:4|-"),
     ("pack_counters_thread", "58.2:2 86.2:2 98.2:2 126.2:2|-"),
     ("context_count", "60.6:2 100.6:2|72.6:2 120.6:2"),
     ("last_shift_amount", "60.28:4|72.28:4"),
@@ -153,7 +155,10 @@ _GOLDEN_FIELDS = (
         "uncompressed_0",
         "61.1:1 61.2:1 61.3:1 61.16:1 61.17:1 61.18:1 61.19:1|73.1:1 73.2:1 73.3:1 73.16:1 73.17:1 73.18:1 73.19:1",
     ),
-    ("uncompressed_1", "101.1:1|121.1:1"),
+    (
+        "uncompressed_1",
+        "101.1:1 101.2:1 101.3:1 101.16:1 101.17:1 101.18:1 101.19:1|121.1:1 121.2:1 121.3:1 121.16:1 121.17:1 121.18:1 121.19:1",
+    ),
     (
         "contexts_to_dst",
         "61.5:1 61.6:1 61.7:1 61.20:1 61.21:1 61.22:1 61.23:1|73.5:1 73.6:1 73.7:1 73.20:1 73.21:1 73.22:1 73.23:1",
