@@ -22,11 +22,11 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.arrays.dot import dot_steps
 from bitpath.golden.machines import MACHINES
 from bitpath.golden.matmul import matmul
-from bitpath.golden.tensix.declarations.encodings import ENCODINGS
+from bitpath.golden.tensix.declarations.encodings import ENCODINGS, UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, WORMHOLE
 from bitpath.golden.tensix.isa import encode
-from bitpath.golden.tensix.sfpu.execute import execute
+from bitpath.golden.tensix.sfpu.execute import OPERATIONS, execute
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
 from bitpath.verif.common.dot.shapes import DOT_PRODUCTS
 from bitpath.verif.tensix.golden.vector import instructions, random_lanes, random_words
@@ -103,20 +103,19 @@ def conversions() -> Iterator[tuple[str, Any]]:
 
 
 def lanes() -> Iterator[tuple[str, Any]]:
-    """Yield the lanes after programs of the Vector unit that reach each function of its loops."""
-    for chip in ("wormhole", "blackhole"):
-        numerics = CHIP_PRESETS[Chip(chip)].numerics
-        rng = np.random.default_rng(4)
-        own = random_lanes(rng, 1, np.zeros(8, np.uint32))
-        names = [each.name for each in ENCODINGS[Chip(chip)] if each.name.startswith("SFP")]
-        for name in names:
-            for instruction in instructions(rng, Chip(chip), name):
-                with suppress(ValueError):
-                    execute(own, instruction, Chip(chip), numerics)
-        yield f"lanes {chip}", own.words.tobytes() + own.bits.tobytes()
-        words = [encode("SFPLOAD", chip=chip, mod=mode, vd=1) for mode in range(16)]
-        words += [encode("SFPSTORE", chip=chip, mod=mode, vd=1, address=2) for mode in range(16)]
-        yield f"tiles {chip}", tensix.sfpu.run(words, random_words(rng, (16, 16)), fp32=True, chip=chip).tobytes()
+    """Yield lanes after every instruction of the Vector unit, and tiles after every mode of its loads and stores."""
+    rng = np.random.default_rng(4)
+    for chip in Chip:
+        numerics = CHIP_PRESETS[chip].numerics
+        for name in (each.name for each in ENCODINGS[chip] if each.name in OPERATIONS):
+            own = random_lanes(rng, 1, np.zeros(8, np.uint32))
+            for instruction in instructions(rng, chip, name):
+                own.flags[:] = True
+                with suppress(UndefinedBehavior):
+                    execute(own, instruction, chip, numerics)
+            yield f"{chip.value} {name}", own.words.tobytes() + own.bits.tobytes()
+        words = [encode(name, chip=chip, mod=mode, vd=1) for name in ("SFPLOAD", "SFPSTORE") for mode in range(16)]
+        yield f"{chip.value} tiles", tensix.sfpu.run(words, random_words(rng, (8, 16)), fp32=True, chip=chip).tobytes()
 
 
 def dots() -> Iterator[tuple[str, Any]]:
