@@ -336,6 +336,8 @@ ALU = (
     "src_b_format",
     "src_a_override",
     "src_b_override",
+    "src_a_value",
+    "src_b_value",
     "fp32_enabled",
     "int8_math",
     "zero_flag_disabled_src",
