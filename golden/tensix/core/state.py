@@ -370,10 +370,12 @@ class Packer:
     Attributes
     ----------
     data, exponents : byte addresses.
+    taken : datums taken of Dst since then.
     """
 
     data: int | None = None
     exponents: int | None = None
+    taken: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
