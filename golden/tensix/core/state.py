@@ -344,6 +344,8 @@ ALU = (
     "src_b_format",
     "src_a_override",
     "src_b_override",
+    "src_a_value",
+    "src_b_value",
     "fp32_enabled",
     "int8_math",
     "zero_flag_disabled_src",
@@ -376,10 +378,12 @@ class Packer:
     Attributes
     ----------
     data, exponents : byte addresses.
+    taken : datums taken of Dst since then.
     """
 
     data: int | None = None
     exponents: int | None = None
+    taken: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)

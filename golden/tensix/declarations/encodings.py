@@ -137,14 +137,18 @@ _FIELDS = (
     ("remap_addrs", "-|220.1:1"),
     ("zeroacc_absolute_tile_mode", "-|220.3:1"),
 )
-# Fields that golden's core reads and RTL has not: formats that override others, and contexts of the unpackers, of which those
-# above are context 0. Unpacker 1 has two contexts; kernels set `uncompressed_1` of eight. `all_uncompressed` counts only with its
-# override, which is not modelled.
+# Fields that golden's core reads and RTL has not: formats that override others, sets of edge masks, and contexts of the unpackers,
+# of which those above are context 0. Unpacker 1 has two contexts; kernels set `uncompressed_1` of eight. `all_uncompressed` counts
+# only with its override, which is not modelled.
 _GOLDEN_FIELDS = (
     ("src_a_value", "0.0:4"),
     ("src_a_override", "0.4:1"),
     ("src_b_value", "0.5:4"),
     ("src_b_override", "0.9:1"),
+    ("row_sets", "16.0:32 17.0:32 18.0:32 19.0:32|-"),
+    ("edge_minus_infinity", "20.16:1|24.16:1"),
+    ("edge_row_set", "20.17:2 20.19:2 20.21:2 20.23:2|-"),
+    ("edge_masks", "21.0:16 22.0:16 23.0:16|-"),
     ("exponent_threshold_enabled", "59.20:1 87.20:1 99.20:1 127.20:1|71.20:1"),
     ("exponent_threshold", "59.24:8 87.24:8 99.24:8 127.24:8|71.24:8"),
     ("all_uncompressed", "58.17:4 86.17:4 98.17:4 126.17:4|-"),
