@@ -14,28 +14,28 @@ from bitpath.golden.tensix import isa, llk
 # Files of Tensix instructions and of words, as `bitpath asm` reads them.
 
 
-def assembled(file: Path, chip: str) -> tuple[list[int], list[str]]:
-    """Return the words of a file of instructions, and its instructions in the disassembler's form."""
+def assembled(file: Path, chip: str, style: str, function: str | None = None) -> tuple[list[int], list[str]]:
+    """Return the words of a file of instructions, or of one of its functions, and its instructions in a style."""
     text = read_text(file)
     try:
-        words = isa.assemble(text, chip=chip)
+        words = isa.assemble(text, chip=chip, function=function)
     except ValueError as error:
         raise FileError(f"{file}: {error}") from None
-    return words, isa.disassemble(words, chip=chip).splitlines()
+    return words, isa.disassemble(words, chip=chip, style=style).splitlines()
 
 
-def disassembled(file: Path, chip: str) -> tuple[list[int], list[str]]:
-    """Return the words of a file, one a line with comments from #, and the instruction of each."""
-    words, lines = [], []
+def disassembled(file: Path, chip: str, style: str) -> tuple[list[int], list[str]]:
+    """Return the words of a file, one a line with comments from #, and the instruction of each in a style."""
+    words = []
     for number, line in enumerate(read_text(file).splitlines(), 1):
         code = line.partition("#")[0].strip()
         try:
             if code:
                 words.append(_word(code))
-                lines.append(str(isa.decode(words[-1], chip=chip)))
+                isa.decode(words[-1], chip=chip)
         except ValueError as error:
             raise FileError(f"{file}: line {number}: {error}") from None
-    return words, lines
+    return words, isa.disassemble(words, chip=chip, style=style).splitlines()
 
 
 def _word(code: str) -> int:

@@ -24,6 +24,7 @@ from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, StyleCode
 from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS, Instruction, Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.mover import Move, MoveKind
+from bitpath.rtl.tensix.matrix.source_to_dst import SHORT_FORMATS
 
 OPCODES = ("MVMUL", "DOTPV", "GAPOOL", "ELWMUL", "ELWADD", "ELWSUB", "ZEROACC", "GMPOOL")
 ELEMENTWISE = ("ELWMUL", "ELWADD", "ELWSUB")
@@ -244,13 +245,13 @@ class MoveOperands(wiring.Component):
             o.control.keeps.eq(shared.zero_flag_disabled_src[0]),
             o.control.masks.eq(named(instruction, "MOVB2D", "MOVB2A")),
             o.control.low_half.eq(low_half),
-            o.control.wide.eq(to_dst & (tf32 | (follows & ~low_half))),
+            o.control.wide.eq(to_dst & (tf32 | follows)),
             o.dst32.eq(fp32 | shared.int8_math[0]),
         ]
         self._rows(m, row)
         self._banks(m)
         refusals = [
-            tf32 & low_half,
+            (tf32 | (to_dst & follows)) & low_half,
             from_dst & ~o.dst32 & (low_half | tf32),
             (to_dst | from_dst) & ~o.control.dst_format.matches(*Format),
             named(instruction, "MOVB2D", "MOVB2A") & ~o.control.own_format.matches(*Format),
@@ -269,8 +270,16 @@ class MoveOperands(wiring.Component):
             of_a = Mux(off_a, src_a, self.implied.src_a)
             of_b = Mux(off_b, src_b, self.implied.src_b)
             to_b = Mux(Mux(named(self.view.instruction, "MOVB2D"), off_a, off_b), src_a, self.implied.src_b)
-        from_a = named(self.view.instruction, "MOVA2D", "MOVD2A")
-        m.d.comb += [o.control.dst_format.eq(Mux(from_a, of_a, to_b)), o.control.own_format.eq(of_b)]
+        from_a, to_dst = (
+            named(self.view.instruction, *names) for names in (("MOVA2D", "MOVD2A"), ("MOVA2D", "MOVB2D"))
+        )
+        fmt, widens = Signal(FORMAT_BITS), Signal()
+        m.d.comb += [
+            fmt.eq(Mux(from_a, of_a, to_b)),
+            widens.eq(to_dst & (shared.fp32_enabled[0] | shared.int8_math[0]) & fmt.matches(*SHORT_FORMATS)),
+            o.control.dst_format.eq(Mux(widens & self.config.numerics.moves_widen_exponent, Format.BF16, fmt)),
+            o.control.own_format.eq(of_b),
+        ]
 
     def _rows(self, m: Module, dst_row: Value) -> None:
         """Choose rows, aligned to their number by clearing low bits."""

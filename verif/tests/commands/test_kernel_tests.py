@@ -52,10 +52,37 @@ def test_json_has_words_and_instructions(bitpath, program, direction):
     assert bitpath("asm", "tensix", name, "--quiet", *direction) == (0, "", "")
 
 
+COMPILED = """\t.text
+first:
+\tSFPLOAD\tL0, 0, 0, 3
+\tret
+second: SFPSTORE 2, L0, 0, 3 // a row of columns
+\tli\ta5,3
+\tret
+"""
+
+
+def test_a_function_of_compiled_text(bitpath, program):
+    name = program(COMPILED, "ckernel.S")
+    assert bitpath("asm", "tensix", name, "--function", "first") == (0, "0x7000c000\n", "")
+    refusal = "line 6: the instruction must be one of Tensix, not RISC-V's li a5,3"
+    for more in ((), ("--function", "second")):
+        assert bitpath("asm", "tensix", name, *more) == (2, "", f"bitpath: ckernel.S: {refusal}\n")
+    status, _, err = bitpath("asm", "tensix", name, "--function", "frist")
+    assert (status, "did you mean 'first'?" in err) == (2, True)
+    status, _, err = bitpath("asm", "tensix", name, "--function", "first", "--disassemble")
+    assert (status, "leave out --disassemble" in err) == (2, True)
+
+
+def test_words_in_the_compilers_form(bitpath, program):
+    shown = bitpath("asm", "tensix", program("7000c000\n26008000"), "--disassemble", "--style", "gnu")
+    assert shown == (0, "SFPLOAD L0, 0, 0, 3\n.ttinsn 0x26008000\n", "")
+
+
 @pytest.mark.parametrize(
     ("text", "more", "says"),
     [
-        ("NOP\nMVMULL", (), "line 2: name must be 'MOP',"),
+        ("NOP\nMVMULL", (), "line 2: name must be one of"),
         ("NOP dst=1", (), "line 1: an argument of NOP must be no argument, as it has no fields, not dst"),
         ("MVMUL dst=", (), "line 1: dst must be a decimal or hexadecimal number, not ''"),
         ("0x02000000\nxyz", ("--disassemble",), "line 2: word must be a hexadecimal number, not 'xyz'"),
