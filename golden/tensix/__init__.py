@@ -1,9 +1,9 @@
-"""Tenstorrent's Tensix of Wormhole and Blackhole: Matrix unit, unpackers and packers, bit-identical to `golden.exact`.
+"""Tenstorrent's Tensix of Wormhole and Blackhole: Matrix and Vector unit, unpackers and packers, bit-identical to `golden.exact`.
 
 `Core` runs programs of Tensix instructions, which `isa` encodes and decodes.
 """
 
-from bitpath.golden.tensix import isa, llk
+from bitpath.golden.tensix import isa, llk, sfpu
 from bitpath.golden.tensix.convert.mx import mx_pack, mx_unpack
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.riscv_store import RiscvFormat, riscv_store
@@ -40,7 +40,9 @@ from bitpath.golden.tensix.matrix.mvmul import dotpv, gapool, mvmul, mvmul_row
 from bitpath.golden.tensix.matrix.pooling import gmpool
 from bitpath.golden.tensix.operands.arguments import broadcast_src_b, phases
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
-from bitpath.golden.tensix.vector import Prng, StochasticMode, StoreMode, sfp_stoch_rnd, sfpload, sfpstore
+from bitpath.golden.tensix.sfpu.conversion import StoreMode, sfpload, sfpstore
+from bitpath.golden.tensix.sfpu.prng import Prng
+from bitpath.golden.tensix.sfpu.rounding import StochasticMode, sfp_stoch_rnd
 
 # Former names, kept for callers of earlier releases.
 MatmulPlan, plan_matmul, run_plan = Program, matmul_program, run_program
@@ -101,6 +103,7 @@ __all__ = [
     "sfp_stoch_rnd",
     "sfpload",
     "sfpstore",
+    "sfpu",
     "tile_image",
     "tile_instructions",
     "tilize",

@@ -11,7 +11,6 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.tensix import unpack as unpacked_by_golden
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
-from bitpath.golden.tensix.core.counters import COUNTERS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, CHANNELS, DIMENSIONS, UNITS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,
@@ -32,6 +31,7 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
+from bitpath.golden.tensix.operands.counters import COUNTERS
 from bitpath.rtl.tensix.dot.layouts import DstRow, StyleCode
 from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.mover import MoveKind

@@ -23,7 +23,6 @@ import numpy as np
 
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.pack import packed, packing_of
-from bitpath.golden.tensix.core.counters import Channel, pacr_modifier
 from bitpath.golden.tensix.core.state import THREADS, State, UndefinedBehavior, format_of
 from bitpath.golden.tensix.core.unpacker import ADDRESS_BYTES
 from bitpath.golden.tensix.declarations.formats import (
@@ -40,6 +39,7 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
+from bitpath.golden.tensix.operands.counters import Channel, pacr_modifier
 
 PACKERS_UNIT = 2
 """The packers' counters among a thread's."""

@@ -9,14 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bitpath.golden.arrays.parallel import owned
-from bitpath.golden.tensix.core.counters import Adcs, Rwc, after_modifier, settled_number
 from bitpath.golden.tensix.declarations.encodings import (
+    FIELDS,
     GOLDEN_FIELDS,
     GOLDEN_THREAD_FIELDS,
     REGISTERS,
     SHARED_FROM,
     THREAD_REGISTERS,
     Fields,
+    UndefinedBehavior,
 )
 from bitpath.golden.tensix.declarations.formats import (
     COLUMNS,
@@ -32,12 +33,12 @@ from bitpath.golden.tensix.declarations.formats import (
     WordLayout,
 )
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.operands.counters import Adcs, Rwc, after_modifier, settled_number
+from bitpath.golden.tensix.sfpu.clock import Clock
+from bitpath.golden.tensix.sfpu.lanes import Lanes
+from bitpath.golden.tensix.sfpu.prng import Prng
 
 # Errors of programs of Tensix instructions.
-
-
-class UndefinedBehavior(ValueError):
-    """A page of the instruction set calls the behaviour of an instruction here undefined."""
 
 
 class DeadlockError(RuntimeError):
@@ -409,6 +410,7 @@ class State:
     ----------
     l1 : uint8, the tile's memory.
     gprs : ``gprs[thread][register]``.
+    sfpu, clock : lanes of the Vector unit, and the instructions that SFPLOADMACRO has scheduled.
     waits : the wait that each thread's gate has latched, or None.
     mutexes : the thread that holds each mutex; others are free.
     contexts : ``contexts[unpacker][thread]``, the counter of contexts.
@@ -426,6 +428,8 @@ class State:
     gprs: list[list[int]] = field(default_factory=lambda: [[0] * GPRS for _ in range(THREADS)])
     semaphores: list[Semaphore] = field(default_factory=lambda: [Semaphore() for _ in range(SEMAPHORES)])
     packers: list[Packer] = field(init=False)
+    sfpu: Lanes = field(init=False)
+    clock: Clock = field(init=False)
     waits: list[Wait | None] = field(default_factory=lambda: [None] * THREADS)
     mutexes: dict[int, int] = field(default_factory=dict)
     contexts: list[list[int]] = field(default_factory=lambda: [[0] * THREADS for _ in range(UNPACKERS)])
@@ -433,6 +437,8 @@ class State:
 
     def __post_init__(self) -> None:
         self.packers = [Packer() for _ in range(PACKERS[self.chip])]
+        self.sfpu = Lanes(numerics=self.numerics)
+        self.clock = Clock(self.chip)
 
     def settled(self, function: Callable[..., Any], *settings: Any) -> Any:
         """Return ``function(numerics, *settings)``, computed once."""
@@ -464,16 +470,18 @@ class State:
         """Return the Dst row of an instruction: operand, RWC and math offset, modulo 1024."""
         return (operand + self.rwc[thread].dst + self.config.of_thread("math_offset", thread)) % len(self.dst.bits)
 
-    def step_rwc(self, thread: int, index: int) -> None:
-        """Apply the address modifier that an instruction names to the thread's RWCs."""
+    def step_rwc(self, thread: int, index: int, *, fidelity: bool = True) -> None:
+        """Apply the address modifier that an instruction names to the thread's RWCs, of which the fidelity phase may stay."""
         rwc, own = self.rwc[thread], self.config.of_thread
         number = settled_number(rwc, index, chip=self.chip, set_base=bool(own("modifier_base", thread)))
         words = [own(name, thread, number) for name in MODIFIER_WORDS]
         if any(words):
-            self.rwc[thread] = after_modifier(rwc, *words, chip=self.chip)
+            self.rwc[thread] = after_modifier(rwc, *words, chip=self.chip, fidelity=fidelity)
 
-    def permute_dst(self, thread: int) -> None:
-        """Take over Blackhole's permutations of Dst rows from the configuration."""
+    def take_over(self, thread: int, *registers: int) -> None:
+        """Take over Blackhole's permutations of Dst rows, and a seed of random numbers, from registers that were written."""
+        if FIELDS[self.chip]["prng_seed"][0].register in registers:
+            self.sfpu.prng[:] = Prng(self.config.read("prng_seed", thread)).state
         if self.chip is Chip.BLACKHOLE:
             self.dst.remapped = bool(self.config.read("remap_addrs", thread))
             self.dst.swizzled = bool(self.config.read("swizzle_32b", thread))

@@ -84,10 +84,13 @@ _FIELDS = (
     ("src_b_format", "1.21:4"),
     ("dst_format", "1.25:4"),
     ("fp32_enabled", "1.29:1"),
+    ("sfpu_fp32", "1.30:1"),
     ("int8_math", "1.31:1"),
     ("zero_flag_disabled_src", "2.0:1"),
     ("relu_mode", "2.2:4"),
     ("relu_threshold", "2.6:16"),
+    ("dst_base", "6.0:16"),
+    ("dst_stack_base", "-|7.0:16"),
     ("packer_x_stride", "8.0:12|12.0:16"),
     ("packer_y_stride", "8.12:12|12.16:16"),
     ("packer_z_stride", "9.0:12|13.0:16"),
@@ -183,9 +186,12 @@ _THREAD_FIELDS = (
     ("modifier_base", "2.0:1|-"),
     ("implied_src_a_disabled", "-|2.0:1"),
     ("implied_src_b_disabled", "-|3.0:1"),
+    ("sfpu_dst_format_enable", "-|4.0:1"),
+    ("sfpu_dst_format", "-|4.1:4"),
     ("override_with_address", "3.2:1|5.2:1"),
     ("clear_dvalid_disable", "5.0:2|7.0:2"),
     ("fidelity_base", "6.0:2|11.0:2"),
+    ("sfpu_stack_increment", "-|36.0:10"),
     *(
         (name, "|".join(" ".join(f"{register}.0:{width}" for register in own) for own in of_chips))
         for name, width, of_chips in _MODIFIERS
@@ -222,6 +228,10 @@ GOLDEN_THREAD_FIELDS: dict[Chip, Fields] = {
     chip: THREAD_FIELDS[chip] | {name: _places(text)[chip] for name, text in _GOLDEN_THREAD_FIELDS} for chip in Chip
 }
 """All fields that golden's core reads, those of RTL's among them."""
+
+
+class UndefinedBehavior(ValueError):
+    """A page of the instruction set calls the behaviour of an instruction here undefined."""
 
 
 OPCODE_LOW = 24

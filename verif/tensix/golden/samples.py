@@ -7,7 +7,7 @@ import numpy as np
 
 from bitpath.golden import tensix
 from bitpath.golden.formats.catalogue import BF16, E4M3FN, E5M2, FP16, FP32, TF32, Rounding
-from bitpath.golden.tensix import llk
+from bitpath.golden.tensix import isa, llk, sfpu
 from bitpath.golden.tensix.convert.unpack import UnpackControl
 from bitpath.golden.tensix.declarations.formats import COLUMNS, Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
@@ -183,6 +183,20 @@ LLK = {
     "Case": CASE,
     "compare": {"case": ADDING, **L1, "device_l1": BEFORE, "l1_before": BEFORE},
     "expected": {"case": ADDING, **L1, "l1_before": BEFORE},
+}
+ADDED = """
+SFPLOAD vd=1, address=2
+SFPADDI vd=1, imm=0x3F80
+SFPSTORE vd=1
+"""
+SFPU = {
+    "Lanes": {"batch": (2, 3)},
+    "run": {
+        "words": isa.assemble(ADDED),
+        "tiles": np.full((2, 8, 16), 0x4049, np.uint32),
+        "src_b_format": 5,
+        "lanes": sfpu.Lanes((2,)),
+    },
 }
 DATUM = {"style": Style.BF16, "dst32": True, "phase": 3, "srca_format": Format.BF16, "srcb_format": Format.BF16}
 SUM = {name: value for name, value in DATUM.items() if name != "phase"}

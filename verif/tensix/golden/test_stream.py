@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from bitpath.golden.tensix import isa
-from bitpath.golden.tensix.core import counters as adcs
-from bitpath.golden.tensix.core.counters import (
+from bitpath.golden.tensix.declarations.encodings import ENCODINGS, MOP_WORDS, OPCODE_LOW, OTHERS, REPLAY_WORDS, WIDTHS
+from bitpath.golden.tensix.declarations.formats import Chip
+from bitpath.golden.tensix.isa import encode
+from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
+from bitpath.golden.tensix.operands import counters as adcs
+from bitpath.golden.tensix.operands.counters import (
     Adc,
     Adcs,
     Channel,
@@ -27,10 +31,6 @@ from bitpath.golden.tensix.core.counters import (
     setrwc,
     unpacr_increments,
 )
-from bitpath.golden.tensix.declarations.encodings import ENCODINGS, MOP_WORDS, OPCODE_LOW, OTHERS, REPLAY_WORDS, WIDTHS
-from bitpath.golden.tensix.declarations.formats import Chip
-from bitpath.golden.tensix.isa import encode
-from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
 
 # Encodings, assembler and disassembler: round trips, known words, and every error.
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.core.counters import DIMENSIONS
 from bitpath.golden.tensix.declarations.encodings import THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, DST16_BF16, DST16_FP16, DST32, Format
 from bitpath.golden.tensix.isa import assemble, encode
+from bitpath.golden.tensix.operands.counters import DIMENSIONS
 from bitpath.verif.kit.known_answers import answers, skip_absent
 from bitpath.verif.tensix.program.programs import (
     LEFT,

@@ -6,6 +6,7 @@ The argument "few" takes the few that reach each function of the loops, "all" ta
 import json
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import sha256
 from itertools import chain, product
@@ -21,9 +22,14 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.arrays.dot import dot_steps
 from bitpath.golden.machines import MACHINES
 from bitpath.golden.matmul import matmul
-from bitpath.golden.tensix.declarations.numerics import WORMHOLE
+from bitpath.golden.tensix.declarations.encodings import ENCODINGS, UndefinedBehavior
+from bitpath.golden.tensix.declarations.formats import Chip
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, WORMHOLE
+from bitpath.golden.tensix.isa import encode
+from bitpath.golden.tensix.sfpu.execute import OPERATIONS, execute
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
 from bitpath.verif.common.dot.shapes import DOT_PRODUCTS
+from bitpath.verif.tensix.golden.vector import instructions, random_lanes, random_words
 from bitpath.verif.tests.golden.calls import SAMPLES, call, public
 
 ALL_NUMERICS = "mxfp8_e4m3", "bf16_lofi", "mx9", "bf16"
@@ -96,6 +102,22 @@ def conversions() -> Iterator[tuple[str, Any]]:
         yield f"fp32 {numerics}", trainium3.matmul_mode(*floats, mode="fp32", numerics=numerics).tobytes()
 
 
+def lanes() -> Iterator[tuple[str, Any]]:
+    """Yield lanes after every instruction of the Vector unit, and tiles after every mode of its loads and stores."""
+    rng = np.random.default_rng(4)
+    for chip in Chip:
+        numerics = CHIP_PRESETS[chip].numerics
+        for name in (each.name for each in ENCODINGS[chip] if each.name in OPERATIONS):
+            own = random_lanes(rng, 1, np.zeros(8, np.uint32))
+            for instruction in instructions(rng, chip, name):
+                own.flags[:] = True
+                with suppress(UndefinedBehavior):
+                    execute(own, instruction, chip, numerics)
+            yield f"{chip.value} {name}", own.words.tobytes() + own.bits.tobytes()
+        words = [encode(name, chip=chip, mod=mode, vd=1) for name in ("SFPLOAD", "SFPSTORE") for mode in range(16)]
+        yield f"{chip.value} tiles", tensix.sfpu.run(words, random_words(rng, (8, 16)), fp32=True, chip=chip).tobytes()
+
+
 def dots() -> Iterator[tuple[str, Any]]:
     """Yield steps of dot products of every shape."""
     rng = np.random.default_rng(3)
@@ -125,7 +147,7 @@ def programs() -> Iterator[tuple[str, Any]]:
 
 def results(extent: str) -> dict[str, str]:
     """Return the digest of each result."""
-    found = chain(products(extent), samples(extent), conversions(), dots(), programs())
+    found = chain(products(extent), samples(extent), conversions(), lanes(), dots(), programs())
     return {name: sha256(repr(each).encode()).hexdigest()[:16] for name, each in found}
 
 
