@@ -7,6 +7,9 @@ A datum keeps its bits, but for those that its target lacks::
     others              s | e8 | m7, 16 bits
     low half            the same 16 bits, in the register's order, in the lower half of a 32-bit word
 
+With Fp32_enabled or INT8_math_enabled a datum of 5 exponent bits is moved to Dst as the others are, where
+`numerics.moves_widen_exponent` says so.
+
 Ref: tt-isa-documentation, MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, masks since commit 88d4bf9; ttsim v1.10.0.
 """
 
@@ -41,6 +44,7 @@ def mova2d(
     *,
     srca_format: Format | int | str,
     fp32_enabled: bool = False,
+    int8_math: bool = False,
     low_half: bool = False,
     keep_denormals: bool = False,
     numerics: TensixNumerics | None = None,
@@ -54,7 +58,8 @@ def mova2d(
     src_a : uint32 [..., R, 16] logical words, or one row, which goes to all rows.
     srca_format : format of SrcA, which says how Dst holds the datums.
     fp32_enabled : True if Dst has 32-bit rows; on Blackhole all formats then make words as TF32 does.
-    low_half : True if 16-bit datums go to the lower halves of 32-bit words; not with TF32.
+    int8_math : True with ALU_ACC_CTRL_INT8_math_enabled.
+    low_half : True if 16-bit datums go to the lower halves of 32-bit words; not with TF32, on Blackhole nor with `fp32_enabled`.
     keep_denormals : True with ALU_ACC_CTRL_Zero_Flag_disabled_src.
     numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
 
@@ -68,7 +73,8 @@ def mova2d(
     """
     numerics = numerics_or_default(numerics, chip)
     datums = _kept(numerics, _source("src_a", src_a), keep_denormals)
-    return _to_dst(numerics, dst, datums, format_member("srca_format", srca_format), fp32_enabled, low_half)
+    fmt = placed_format(numerics, format_member("srca_format", srca_format), fp32_enabled, int8_math)
+    return _to_dst(numerics, dst, datums, fmt, fp32_enabled, low_half)
 
 
 @checked
@@ -80,6 +86,7 @@ def movb2d(
     srcb_format: Format | int | str | None = None,
     column_0: bool = False,
     fp32_enabled: bool = False,
+    int8_math: bool = False,
     low_half: bool = False,
     keep_denormals: bool = False,
     numerics: TensixNumerics | None = None,
@@ -104,6 +111,7 @@ def movb2d(
     fmt = format_member("srca_format", srca_format)
     own = fmt if srcb_format is None else format_member("srcb_format", srcb_format)
     datums = _kept(numerics, _source("src_b", src_b), keep_denormals) & move_mask(numerics, own)
+    fmt = placed_format(numerics, fmt, fp32_enabled, int8_math)
     return _to_dst(numerics, dst, datums[..., :1] if column_0 else datums, fmt, fp32_enabled, low_half)
 
 
@@ -177,6 +185,12 @@ def trnspsrcb(src_b: np.ndarray) -> np.ndarray:
     return src_b.swapaxes(-1, -2).copy()
 
 
+def placed_format(numerics: TensixNumerics, fmt: Format, fp32_enabled: bool, int8_math: bool) -> Format:
+    """Return the format by which MOVA2D and MOVB2D place a datum of SrcA's format in Dst."""
+    widens = numerics.moves_widen_exponent and (fp32_enabled or int8_math)
+    return Format.BF16 if widens and fmt in SHORT_FORMATS else fmt
+
+
 def move_mask(numerics: TensixNumerics, fmt: Format) -> np.uint32:
     """Return the bits of a SrcB datum that MOVB2D and MOVB2A keep."""
     dropped = 0
@@ -208,9 +222,10 @@ def _to_dst(
     numerics: TensixNumerics, dst: np.ndarray, datums: np.ndarray, fmt: Format, fp32_enabled: bool, low_half: bool
 ) -> np.ndarray:
     """Place source words in Dst rows."""
-    wide = fmt is Format.TF32 or (fp32_enabled and numerics.moves_follow_fp32 and not low_half)
+    follows = fp32_enabled and numerics.moves_follow_fp32
+    wide = fmt is Format.TF32 or follows
     if wide and low_half:
-        raise ValueError("low_half must be False with TF32, not True")
+        raise ValueError(f"low_half must be False with {'Fp32_enabled' if follows else 'TF32'}, not True")
     _check_rows("dst", dst, 32)
     shape = check_broadcast(dst=dst.shape, source=datums.shape)
     if shape != dst.shape:

@@ -30,7 +30,7 @@ WAITS = ("STALLWAIT", "SEMWAIT")
 EXECUTED = (*MATRIX, *MOVES, *BANKS, *RWC, *ADC, *CONFIG, *SEMAPHORES, *WAITS, "UNPACR", "PACR", "NOP")
 """Instructions that a core executes."""
 ZERO_FIELDS = {
-    "UNPACR": ("context", "context_counter", "row_search"),
+    "UNPACR": ("row_search",),
     "PACR": (
         "config_context",
         "row_pad",

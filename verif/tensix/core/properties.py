@@ -104,7 +104,7 @@ def unit_takes_rows(claim: Claim, chip: Chip) -> None:
     "move_operands",
     "move_operands_rows_{chip.value}",
     "a move of {chip.value} that is executed fills whole words of Dst or their low halves",
-    ("tf32 & low_half,", "tf32 & ~low_half,"),
+    ("(tf32 | (to_dst & follows)) & low_half,", "(tf32 | (to_dst & follows)) & ~low_half,"),
     "chip",
     Chip,
 )

@@ -75,7 +75,7 @@ KINDS = (
 NOTED = (Fault.NONE, Fault.WORD, Fault.OPERATION, Fault.STATE, Fault.REGISTER)
 REFUSED = (
     ("SEMWAIT", {"semaphores": 1}, Fault.OPERATION),
-    ("UNPACR", {"context": 1}, Fault.OPERATION),
+    ("UNPACR", {"row_search": 1}, Fault.OPERATION),
     ("PACR", {"override_thread": 1}, Fault.OPERATION),
     ("PACR", {}, Fault.STATE),
     ("MOVD2A", {"mode": 1}, Fault.OPERATION),

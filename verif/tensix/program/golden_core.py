@@ -8,6 +8,7 @@ import numpy as np
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.core.core import obstacle
+from bitpath.golden.tensix.core.state import ConfigFile
 from bitpath.golden.tensix.core.unpacker import action
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, FIELDS, OPCODE_LOW, THREAD_FIELDS, Fields
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, FACE, Chip, Format
@@ -102,8 +103,12 @@ FORMATS_REGISTER, FORMATS_MASK = 1, 0xFE
 
 
 def golden_core(chip: Chip, program: CoreProgram, **options: int) -> tensix.Core:
-    """Return golden's core, with options of `tensix.Core`, with a program's memory and MOP words; nothing is pushed."""
+    """Return golden's core, with options of `tensix.Core`, with a program's memory and MOP words; nothing is pushed.
+
+    Its configuration has the fields that RTL has.
+    """
     core = tensix.Core(chip, **options)
+    core.state.config = ConfigFile(chip, FIELDS[chip], THREAD_FIELDS[chip])
     for address, content in program.memory:
         core.l1[address : address + content.size] = content
     for thread in range(THREADS):
