@@ -4,6 +4,7 @@
 
     datum   = ((W * Z_dim + Z) * Y_dim + Y) * X_dim + X          channel 0; (X of channel 1) - (X of channel 0) + 1 datums
     row     = (Y * Y_stride + Z * Z_stride + W * W_stride) / bytes of a datum / 16      channel 1, from the base or Dst address
+    context = (the instruction's number or the thread's counter) + the thread's offset      multi-context mode, else 0
 
 Ref: tt-isa-documentation 3930471, UNPACR_Regular.
 """
