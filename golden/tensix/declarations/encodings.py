@@ -116,6 +116,8 @@ _FIELDS = (
     ("pack_uncompressed", "58.0:1 86.0:1 98.0:1 126.0:1|70.0:1"),
     ("pack_out_format", "58.4:4 86.4:4 98.4:4 126.4:4|70.4:4"),
     ("pack_in_format", "58.8:4 86.8:4 98.8:4 126.8:4|70.8:4"),
+    ("exponent_threshold_enabled", "59.20:1 87.20:1 99.20:1 127.20:1|71.20:1"),
+    ("exponent_threshold", "59.24:8 87.24:8 99.24:8 127.24:8|71.24:8"),
     ("l1_accumulate", "59.21:1 87.21:1 99.21:1 127.21:1|71.19:1"),
     ("unpack_e4m3", "-|71.22:1 119.22:1"),
     ("pack_e4m3", "-|71.23:1"),
@@ -136,23 +138,8 @@ _FIELDS = (
     ("swizzle_32b", "-|220.0:1"),
     ("remap_addrs", "-|220.1:1"),
     ("zeroacc_absolute_tile_mode", "-|220.3:1"),
-)
-# Fields that golden's core reads and RTL has not: formats that override others, sets of edge masks, and contexts of the unpackers,
-# of which those above are context 0. Unpacker 1 has two contexts; kernels set `uncompressed_1` of eight. `all_uncompressed` counts
-# only with its override, which is not modelled.
-_GOLDEN_FIELDS = (
-    ("src_a_value", "0.0:4"),
-    ("src_a_override", "0.4:1"),
-    ("src_b_value", "0.5:4"),
-    ("src_b_override", "0.9:1"),
-    ("row_sets", "16.0:32 17.0:32 18.0:32 19.0:32|-"),
-    ("edge_minus_infinity", "20.16:1|24.16:1"),
-    ("edge_row_set", "20.17:2 20.19:2 20.21:2 20.23:2|-"),
-    ("edge_masks", "21.0:16 22.0:16 23.0:16|-"),
-    ("exponent_threshold_enabled", "59.20:1 87.20:1 99.20:1 127.20:1|71.20:1"),
-    ("exponent_threshold", "59.24:8 87.24:8 99.24:8 127.24:8|71.24:8"),
-    ("all_uncompressed", "58.17:4 86.17:4 98.17:4 126.17:4|-"),
-    ("pack_counters_thread", "58.2:2 86.2:2 98.2:2 126.2:2|-"),
+    # Contexts of the unpackers, of which the fields above are context 0. Unpacker 1 has two; kernels set
+    # `uncompressed_1` of eight.
     ("context_count", "60.6:2 100.6:2|72.6:2 120.6:2"),
     ("last_shift_amount", "60.28:4|72.28:4"),
     (
@@ -176,6 +163,22 @@ _GOLDEN_FIELDS = (
     ("context_x_dims", "74.16:16 75.0:16 75.16:16|86.16:16 87.0:16 87.16:16"),
     ("base_offsets_0", "80.0:16 81.0:16 82.0:16 83.0:16|92.0:16 93.0:16 94.0:16 95.0:16"),
     ("base_offsets_1", "120.0:16 121.0:16|140.0:16 141.0:16"),
+)
+# Fields that golden's core reads and RTL has not: formats that override others, sets of edge masks, exponent thresholds, counters of
+# another thread. `all_uncompressed` counts only with its override, which is not modelled.
+_GOLDEN_FIELDS = (
+    ("src_a_value", "0.0:4"),
+    ("src_a_override", "0.4:1"),
+    ("src_b_value", "0.5:4"),
+    ("src_b_override", "0.9:1"),
+    ("row_sets", "16.0:32 17.0:32 18.0:32 19.0:32|-"),
+    ("edge_minus_infinity", "20.16:1|24.16:1"),
+    ("edge_row_set", "20.17:2 20.19:2 20.21:2 20.23:2|-"),
+    ("edge_masks", "21.0:16 22.0:16 23.0:16|-"),
+    ("exponent_threshold_enabled", "59.20:1 87.20:1 99.20:1 127.20:1|71.20:1"),
+    ("exponent_threshold", "59.24:8 87.24:8 99.24:8 127.24:8|71.24:8"),
+    ("all_uncompressed", "58.17:4 86.17:4 98.17:4 126.17:4|-"),
+    ("pack_counters_thread", "58.2:2 86.2:2 98.2:2 126.2:2|-"),
     ("scratch", "-|209.0:32 210.0:32 211.0:32"),
 )
 # Thread registers of several address modifiers: name, bits, Wormhole's registers and Blackhole's.
@@ -194,6 +197,7 @@ _THREAD_FIELDS = (
     ("sfpu_dst_format_enable", "-|4.0:1"),
     ("sfpu_dst_format", "-|4.1:4"),
     ("override_with_address", "3.2:1|5.2:1"),
+    ("context_offset", "39.0:4 39.8:4|41.0:4 41.8:4"),
     ("clear_dvalid_disable", "5.0:2|7.0:2"),
     ("fidelity_base", "6.0:2|11.0:2"),
     ("sfpu_stack_increment", "-|36.0:10"),
@@ -202,8 +206,6 @@ _THREAD_FIELDS = (
         for name, width, of_chips in _MODIFIERS
     ),
 )
-
-_GOLDEN_THREAD_FIELDS = (("context_offset", "39.0:4 39.8:4|41.0:4 41.8:4"),)
 
 Fields = dict[str, tuple[Place, ...]]
 """Places of each field by name: one, or one for each unit or address modifier."""
@@ -229,9 +231,7 @@ THREAD_FIELDS: dict[Chip, Fields] = {
 GOLDEN_FIELDS: dict[Chip, Fields] = {
     chip: FIELDS[chip] | {name: _places(text)[chip] for name, text in _GOLDEN_FIELDS} for chip in Chip
 }
-GOLDEN_THREAD_FIELDS: dict[Chip, Fields] = {
-    chip: THREAD_FIELDS[chip] | {name: _places(text)[chip] for name, text in _GOLDEN_THREAD_FIELDS} for chip in Chip
-}
+GOLDEN_THREAD_FIELDS = THREAD_FIELDS
 """All fields that golden's core reads, those of RTL's among them."""
 
 

@@ -9,8 +9,8 @@ from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.rtl.tensix.pack.layouts import PackerConfig
 from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
 
-UNPACK_ROWS = 4
-"""Rows that an unpacker writes in a cycle at most: 64 bytes of 8-bit datums."""
+UNPACK_ROWS = 8
+"""Rows that an unpacker writes in a cycle at most: 64 bytes of 4-bit datums."""
 
 
 @dataclass(frozen=True, kw_only=True)

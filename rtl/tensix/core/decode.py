@@ -30,16 +30,14 @@ WAITS = ("STALLWAIT", "SEMWAIT")
 EXECUTED = (*MATRIX, *MOVES, *BANKS, *RWC, *ADC, *CONFIG, *SEMAPHORES, *WAITS, "UNPACR", "PACR", "NOP")
 """Instructions that a core executes."""
 ZERO_FIELDS = {
-    "UNPACR": ("context", "context_counter", "row_search"),
+    "UNPACR": ("row_search",),
     "PACR": (
         "config_context",
         "row_pad",
         "strided",
         "counter_context",
-        "zero",
         "override_thread",
         "context_control",
-        "flush",
     ),
     "UNPACR_NOP": ("bank",),
     "ZEROACC": ("revert",),
@@ -103,7 +101,7 @@ class Decode(wiring.Component):
         - WORD: no instruction has this opcode, or bits outside of the instruction's fields are set;
         - OPERATION: an instruction of the chip that a core does not execute: a name that is not in `EXECUTED`, a field of
           `ZERO_FIELDS` that is not 0 or of `FIELD_VALUES` that has another value, an UNPACR_NOP that clears SrcB to minus infinity,
-          a SEMWAIT that waits for nothing, or Blackhole's SETDVALID
+          or a SEMWAIT that waits for nothing
     """
 
     clocked = False
@@ -138,8 +136,6 @@ class Decode(wiring.Component):
                         refused |= fields["unpacker"] & _lowest(chip, fields)
                     if encoding.name == "SEMWAIT":
                         refused |= ~(fields["while_zero"] | fields["at_maximum"])
-                    if encoding.name == "SETDVALID" and chip is Chip.BLACKHOLE:
-                        refused = Const(1)  # its bank would have no format
                     strays = stray(word, encoding.name, chip)
                     m.d.comb += self.fault.eq(first_of((strays, Fault.WORD), (refused, Fault.OPERATION)))
             with m.Default():

@@ -23,15 +23,14 @@ from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.config_file import THREADS, ConfigFile
 from bitpath.rtl.tensix.core.decode import MATRIX, named
 from bitpath.rtl.tensix.core.l1_memory import LINES, L1Memory
-from bitpath.rtl.tensix.core.matrix_operands import Implied, MatrixOperands, MoveOperands
+from bitpath.rtl.tensix.core.matrix_operands import BankFormat, Implied, MatrixOperands, MoveOperands
 from bitpath.rtl.tensix.core.pack_address import PackAddress
 from bitpath.rtl.tensix.core.row_packer import PACKERS, RowPacker
 from bitpath.rtl.tensix.core.row_unpacker import RowUnpacker
 from bitpath.rtl.tensix.core.thread import FAULT_NUMBER_BITS, Asks, Executed, Thread
 from bitpath.rtl.tensix.core.thread_view import view_layout
-from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
+from bitpath.rtl.tensix.core.unpack_address import CONTEXT_BITS, UnpackAddress
 from bitpath.rtl.tensix.core.wait_gate import Semaphores
-from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.engine.tensix_engine import NEED_BITS, L1Port
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
@@ -96,12 +95,13 @@ class TensixCore(wiring.Component):
 
     The core executes the words of `decode.EXECUTED`, which are all instructions of golden's core, in the modes that
     `UnpackAddress`, `PackAddress`, `MatrixOperands` and `MoveOperands` do not refuse: MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD,
-    ELWSUB, ZEROACC, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID on Wormhole,
+    ELWSUB, ZEROACC, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID,
     UNPACR_NOP, SETRWC, INCRWC, the eight instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT;
-    MOP, MOP_CFG and REPLAY in the expanders. A PACR must end inside of L1. A refused word changes nothing, and the next one is as if it had not come.
+    MOP, MOP_CFG and REPLAY in the expanders. A PACR must have its place in L1 (`RowPacker.misplaced`). A refused word changes
+    nothing, and the next one is as if it had not come.
 
     Throughput with 8x16 dot products: an MVMUL a cycle while its banks are there. An UNPACR takes two cycles for addresses, of
-    which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle and one for each row.
+    which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle, one for each row, and one for each write of exponents.
     Configuration is written in one cycle.
 
     Parameters
@@ -173,14 +173,14 @@ class TensixCore(wiring.Component):
             rests.eq(choices["matrix"][0].valid & moving & moves.rests & ~moves.refused),
             at_rest.eq(unpackers[0].idle & unpackers[1].idle),
         ]
-        for name, addressed, sink, goes, overruns, idles in (
+        for name, addressed, sink, goes, misplaced, idles in (
             ("matrix", operands, unit.instruction, ~moving & ~to_dst, 0, operands.idles),
             ("matrix", moves, unit.move, moving & (~rests | at_rest) & ~to_dst, 0, 0),
             ("unpacker_0", addresses[0], unpackers[0].i, ~rests & ~(addresses[0].o.control.to_dst & unit.busy), 0, 0),
             ("unpacker_1", addresses[1], unpackers[1].i, ~rests, 0, 0),
-            ("packer", pack_address, packer.i, Const(1), packer.overruns, 0),
+            ("packer", pack_address, packer.i, Const(1), packer.misplaced, 0),
         ):
-            refuses = addressed.refused | overruns
+            refuses = addressed.refused | misplaced
             first, view = choices[name]
             m.d.comb += [
                 addressed.view.eq(view),
@@ -194,6 +194,7 @@ class TensixCore(wiring.Component):
                     refused[first.thread].eq(Mux(refuses, Fault.STATE, Fault.NONE)),
                 ]
         self._imply(m, banks, operands, moves, unit, unpackers)
+        self._count_contexts(m, addresses, unpackers)
         self._configure(m, choices, threads, file, semaphores, granted, refused)
         self._memory(m, platform, unpackers, packer)
 
@@ -270,7 +271,7 @@ class TensixCore(wiring.Component):
         for side, (bank, unpacker, flip, name) in enumerate(
             zip(banks, unpackers, (p.flip_a, p.flip_b), Implied.as_shape().members, strict=True)
         ):
-            formats = Signal(data.ArrayLayout(FORMAT_BITS, BANKS), name=f"{name}_formats")
+            formats = Signal(data.ArrayLayout(BankFormat, BANKS), name=f"{name}_formats")
             m.d.comb += [
                 unpacker.number.eq(number),
                 operands.implied[name].eq(formats[bank.read]),
@@ -279,7 +280,8 @@ class TensixCore(wiring.Component):
             with m.If(unpacker.i.valid & unpacker.i.ready & unpacker.i.p.flips):
                 m.d.sync += [
                     bank.written.eq(~bank.written),
-                    formats[bank.written].eq(unpacker.i.p.control.register_format),
+                    formats[bank.written].code.eq(unpacker.i.p.control.register_format),
+                    formats[bank.written].known.eq(1),
                 ]
             with m.If((fires & flip) | (moved & change.flip[side])):
                 m.d.sync += bank.read.eq(~bank.read)
@@ -287,6 +289,14 @@ class TensixCore(wiring.Component):
                 m.d.sync += [bank.written.eq(~bank.written), formats[bank.written].eq(moves.format)]
             with m.If(moved & change.reset):
                 m.d.sync += [bank.written.eq(0), bank.read.eq(0)]
+
+    def _count_contexts(self, m: Module, addresses: list[UnpackAddress], unpackers: list[RowUnpacker]) -> None:
+        """Add each unpacker's counter of contexts for each thread."""
+        for number, (address, unpacker) in enumerate(zip(addresses, unpackers, strict=True)):
+            counters = Signal(data.ArrayLayout(CONTEXT_BITS, THREADS), name=f"contexts_{number}")
+            m.d.comb += address.counter.eq(counters[address.view.thread])
+            with m.If(unpacker.i.valid & unpacker.i.ready):
+                m.d.sync += counters[address.view.thread].eq(address.counted)
 
     def _configure(
         self, m: Module, choices, threads, file: ConfigFile, semaphores: Semaphores, granted: Signal, refused: data.View
@@ -327,11 +337,11 @@ class TensixCore(wiring.Component):
             *(unpacker.exponents.eq(l1.exponent_data) for unpacker in unpackers),
             l1.other_address.eq(Mux(packer.idle, self.read.p << line_bits, packer.old_address)),
             packer.old.eq(l1.other_data),
-            writes.eq(packer.write_lines.any()),
+            writes.eq(packer.write_bytes.any()),
             self.write.ready.eq(~writes),
             l1.write_address.eq(Mux(writes, packer.write_address, self.write.p.address << line_bits)),
             l1.write_data.eq(Mux(writes, packer.write_data, self.write.p.data)),
-            l1.write_lines.eq(Mux(writes, packer.write_lines, self.write.valid.replicate(LINES))),
+            l1.write_bytes.eq(Mux(writes, packer.write_bytes, self.write.valid.replicate(ROW_BITS // 8))),
             self.read.ready.eq(packer.idle & ~asked & ~self.data.valid),
         ]
         m.d.sync += asked.eq(self.read.valid & self.read.ready)

@@ -95,7 +95,7 @@ class MatrixUnit(wiring.Component):
     config : grid of dot products, numerics.
     write_rows : rows of SrcA or SrcB that one write has at most, up to 8.
     read_rows : rows of Dst that one read returns, 1 or 2; ``read_dst`` names the first, a multiple of their number.
-    moves : True adds ``move`` and ``handed_a``; needs writes of 8 rows.
+    moves : True adds ``move`` and ``handed_a``, and writes of SrcA may keep columns; needs writes of 8 rows.
 
     Members
     -------
@@ -116,7 +116,7 @@ class MatrixUnit(wiring.Component):
             ({"move": In(stream.Signature(Move)), "handed_a": In(1)} if moves else {})
             | {
                 "instruction": In(stream.Signature(Instruction)),
-                "write_a": In(stream.Signature(src_write_layout(write_rows))),
+                "write_a": In(stream.Signature(src_write_layout(write_rows, keeps=moves))),
                 "write_b": In(stream.Signature(src_write_layout(write_rows))),
                 "free_a": Out(BANKS),
                 "free_b": Out(BANKS),
@@ -131,7 +131,9 @@ class MatrixUnit(wiring.Component):
         m = Module()
         config, instruction = self.config, self.instruction.p
         wide, moves = config.any_src_a_block, self.moves
-        src_a = instantiate(m, platform, "src_a", SrcRegister, 2, self.write_rows, any_block=wide, moves=moves)
+        src_a = instantiate(
+            m, platform, "src_a", SrcRegister, 2, self.write_rows, any_block=wide, moves=moves, keeps=moves
+        )
         src_b = instantiate(m, platform, "src_b", SrcRegister, 1, self.write_rows, moves=moves)
         dst = instantiate(m, platform, "dst_register", DstRegister, config.cols, self.read_rows)
         select = instantiate(m, platform, "select", OperandSelect, config)

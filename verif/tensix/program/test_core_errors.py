@@ -85,8 +85,8 @@ UNDEFINED = [
         "src_a_format must be implied by the bank, which an UNPACR or UNPACR_NOP must have given",
     ),
     (
-        lambda: running(0, "SETDVALID sources=1", chip="blackhole"),
-        "a bank must be handed over by UNPACR or UNPACR_NOP on blackhole, not by SETDVALID",
+        lambda: running(MATH, "SETDVALID sources=1\nCLEARDVALID flip=1\nMVMUL", chip="blackhole"),
+        "src_a_format must be implied by the bank, which an UNPACR or UNPACR_NOP must have given",
     ),
     (lambda: running(MATH, "MOVD2A low_half=1"), "Fp32_enabled must be 1 in MOVD2A with low_half, not 0"),
     (lambda: running(MATH, "MOVD2B", formats=(4, 4)), "Fp32_enabled must be 1 in MOVD2B with TF32, not 0"),

@@ -181,7 +181,7 @@ RESET_LESS = {
     "aie_ml_v2/vector/vector_mac": "operands",
     "common/fp32/fp32_functions": "digits exponent left residue special step total",
     "common/pipeline/pipeline_registers": "held",
-    "tensix/core/row_packer": "request",
+    "tensix/core/row_packer": "line request",
     "tensix/core/row_unpacker": "held need present written",
     "tensix/engine/tensix_engine": "exponents exponents following held held held_control present rows tile written",
     "tensix/matrix/cell_row": "operands operands",
