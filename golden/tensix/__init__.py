@@ -1,4 +1,4 @@
-"""Tenstorrent's Tensix of Wormhole and Blackhole: Matrix unit, unpackers and packers, bit-identical to `golden.exact`.
+"""Tenstorrent's Tensix of Wormhole and Blackhole: Matrix and Vector unit, unpackers and packers, bit-identical to `golden.exact`.
 
 `Core` runs programs of Tensix instructions, which `isa` encodes and decodes.
 """

@@ -41,7 +41,7 @@ from bitpath.golden.tensix.core.state import (
     Wait,
 )
 from bitpath.golden.tensix.core.unpacker import action, setdvalid, unpacr, unpacr_nop
-from bitpath.golden.tensix.core.vector import VECTOR_INSTRUCTIONS, execute_vector, pass_cycle, pass_cycles, seed_lanes
+from bitpath.golden.tensix.core.vector import execute_vector, pass_cycle, pass_cycles, seed_lanes
 from bitpath.golden.tensix.declarations.encodings import FIELDS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
@@ -58,6 +58,7 @@ from bitpath.golden.tensix.operands.counters import (
     setadcxx,
     setrwc,
 )
+from bitpath.golden.tensix.sfpu.access import INSTRUCTIONS as VECTOR_INSTRUCTIONS
 
 # SETDMAREG, WRCFG, RMWCIB and SETC16: constants to registers, registers to configuration.
 #

@@ -94,9 +94,10 @@ CHOICES = choices(
         "SFP_STOCH_RND steps the random numbers of enabled lanes in every rounding": documented(
             "TT-ISA since 585749d, as ttsim; earlier pages step them in stochastic rounding alone"
         ),
-        "SFPCONFIG's immediate puts 2**-16 in LReg 12; LReg 11 to 14 are 0 at reset": chosen(
-            "TT-ISA SFPCONFIG; ttsim v1.10.0 refuses the immediate, and has 2**-9 in LReg 12 at reset"
+        "SFPCONFIG's immediate puts 2**-9 in LReg 12": documented(
+            "TT-ISA SFPCONFIG since f916ebc; earlier pages have 2**-16; ttsim v1.10.0 refuses the immediate"
         ),
+        "LReg 11 to 14 have SFPCONFIG's defaults after reset": _ttsim_choice("v1.10.0; TT-ISA LReg does not say"),
         "A modifier that a page of the Vector unit calls reserved is refused, though the page says what silicon does with it": chosen(
             "TT-ISA: not architecturally guaranteed; SFPMUL24's adder and Wormhole's SFPSHFT2 are modelled, as they take no modifier of their own"
         ),
