@@ -214,6 +214,10 @@ def test_a_ternary_function_and_one_that_draws():
     assert set(kept.tolist()) == {0, 0x4000}
     assert 0.70 < np.mean(kept != 0) < 0.80
     assert not np.array_equal(kept[:1024], kept[1024:])
+    between = np.full(4096, 0x3F804000, np.uint32)
+    rounded = llk.apply("stochastic_round", between, dst32=True, seed=3)
+    assert set(rounded.tolist()) == {0x3F800000, 0x3F810000}
+    assert 0.1 < np.mean(rounded == 0x3F810000) < 0.4
 
 
 def test_a_function_of_ones_own():
