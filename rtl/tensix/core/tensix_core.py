@@ -1,8 +1,9 @@
-"""A Tensix core: three threads of instructions, two unpackers, the Matrix unit, the packer and L1::
+"""A Tensix core: three threads of instructions, two unpackers, the Matrix unit, the Vector unit, the packer and L1::
 
       words 0 -> Thread --+      +-> RowUnpacker 0 -> SrcA --+
       words 1 -> Thread --+-> ---+-> RowUnpacker 1 -> SrcB --+-> Matrix unit -> Dst -+
       words 2 -> Thread --+      +-> RowPacker <-------------------------------------+
+                                 +-> Sfpu <----------------------------------> Dst --+
                                  +-> ConfigFile, Semaphores          both unpackers and the packer <-> L1
 
 Ref: tt-isa-documentation 3930471, TensixCoprocessor; of Blackhole for its packer and its implied formats.
@@ -10,7 +11,7 @@ Ref: tt-isa-documentation 3930471, TensixCoprocessor; of Blackhole for its packe
 
 from typing import Any
 
-from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
@@ -30,11 +31,13 @@ from bitpath.rtl.tensix.core.row_unpacker import RowUnpacker
 from bitpath.rtl.tensix.core.thread import FAULT_NUMBER_BITS, Asks, Executed, Thread
 from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.core.unpack_address import CONTEXT_BITS, UnpackAddress
+from bitpath.rtl.tensix.core.vector_access import DstMerge, VectorOperands
 from bitpath.rtl.tensix.core.wait_gate import Semaphores
 from bitpath.rtl.tensix.engine.tensix_engine import NEED_BITS, L1Port
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.rtl.tensix.matrix.registers import BANKS
+from bitpath.rtl.tensix.sfpu.sfpu import Sfpu
 from bitpath.rtl.tensix.stream.expanders import MOP_WRITE
 from bitpath.rtl.tensix.unpack.layouts import ROW_BITS
 
@@ -93,16 +96,18 @@ def l1_write_layout(config: TensixCoreConfig) -> data.StructLayout:
 class TensixCore(wiring.Component):
     """Threads execute their words in order, one a cycle; units that they share take one instruction a cycle of all threads.
 
-    The core executes the words of `decode.EXECUTED`, which are all instructions of golden's core, in the modes that
-    `UnpackAddress`, `PackAddress`, `MatrixOperands` and `MoveOperands` do not refuse: MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD,
-    ELWSUB, ZEROACC, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID,
+    The core executes the words of `decode.EXECUTED`, which are all instructions of golden's core but SFPLOADMACRO, in the modes that
+    `UnpackAddress`, `PackAddress`, `MatrixOperands`, `MoveOperands` and `VectorOperands` do not refuse: those of the Vector unit,
+    MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD, ELWSUB, ZEROACC, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID,
     UNPACR_NOP, SETRWC, INCRWC, the eight instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT;
     MOP, MOP_CFG and REPLAY in the expanders. A PACR must have its place in L1 (`RowPacker.misplaced`). A refused word changes
     nothing, and the next one is as if it had not come.
 
     Throughput with 8x16 dot products: an MVMUL a cycle while its banks are there. An UNPACR takes two cycles for addresses, of
     which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle, one for each row, and one for each write of exponents.
-    Configuration is written in one cycle.
+    Configuration is written in one cycle. The Vector unit takes an instruction a cycle beside the Matrix unit's; SFPLOAD and
+    SFPSTORE wait for a cycle in which that one begins nothing, and until no result for their rows is in flight. SFPSTORE defines a row
+    with its first word, golden with its last column.
 
     Parameters
     ----------
@@ -147,7 +152,7 @@ class TensixCore(wiring.Component):
         threads = [instantiate(m, platform, f"thread_{each}", Thread, config) for each in range(THREADS)]
         file = instantiate(m, platform, "config_file", ConfigFile, ChipConfig(chip=config.chip))
         m.submodules.semaphores = semaphores = Semaphores(ChipConfig(chip=config.chip))
-        m.submodules.unit = unit = MatrixUnit(config.unit, write_rows=BLOCK_ROWS, moves=True)
+        m.submodules.unit = unit = MatrixUnit(config.unit, write_rows=BLOCK_ROWS, moves=True, accesses=True)
         unpackers = [instantiate(m, platform, f"unpacker_{each}", RowUnpacker, config, each) for each in range(2)]
         packer = instantiate(m, platform, "packer", RowPacker, config)
         connect(m, unpackers[0].o, unit.write_a)
@@ -193,6 +198,7 @@ class TensixCore(wiring.Component):
                     granted.bit_select(first.thread, 1).eq(1),
                     refused[first.thread].eq(Mux(refuses, Fault.STATE, Fault.NONE)),
                 ]
+        vector_idle = self._vector(m, platform, choices["vector"], threads, file, unit, ~to_dst, granted, refused)
         self._imply(m, banks, operands, moves, unit, unpackers)
         self._count_contexts(m, addresses, unpackers)
         self._configure(m, choices, threads, file, semaphores, granted, refused)
@@ -209,6 +215,7 @@ class TensixCore(wiring.Component):
                 thread.banks.writable.eq(Cat(bank.writable for bank in banks)),
                 thread.banks.readable.eq(Cat(bank.readable for bank in banks)),
                 thread.idle.eq(idle),
+                thread.vector_idle.eq(vector_idle),
                 thread.semaphores.eq(semaphores.state),
                 thread.granted.eq(granted[number]),
                 thread.refused.eq(refused[number]),
@@ -216,7 +223,7 @@ class TensixCore(wiring.Component):
                 getattr(self, f"fault_{number}").eq(thread.fault),
                 getattr(self, f"fault_number_{number}").eq(thread.fault_number),
             ]
-        m.d.comb += self.busy.eq(~idle.all() | Cat(thread.waits for thread in threads).any())
+        m.d.comb += self.busy.eq(~idle.all() | ~vector_idle | Cat(thread.waits for thread in threads).any())
         return m
 
     def _choose(self, m: Module, name: str, threads: list[Thread], file: ConfigFile) -> tuple[FirstThread, data.View]:
@@ -239,6 +246,55 @@ class TensixCore(wiring.Component):
                         view.adc.eq(thread.adc),
                     ]
         return first, view
+
+    def _vector(
+        self,
+        m: Module,
+        platform: Any,
+        choice: tuple[FirstThread, data.View],
+        threads: list[Thread],
+        file: ConfigFile,
+        unit: MatrixUnit,
+        goes: Value,
+        granted: Signal,
+        refused: data.View,
+    ) -> Value:
+        """Add the Vector unit; return whether it is idle."""
+        first, view = choice
+        sfpu = instantiate(m, platform, "sfpu", Sfpu, self.config.sfpu)
+        operands = instantiate(m, platform, "vector_operands", VectorOperands, ChipConfig(chip=self.config.chip))
+        merge = instantiate(m, platform, "merge", DstMerge)
+        seeds, waits, does = Signal(), Signal(), Signal()
+        m.d.comb += [
+            operands.view.eq(view),
+            operands.word.eq(Array(thread.executed.word for thread in threads)[first.thread]),
+            # A seed that waits goes before the next instruction.
+            waits.eq(seeds | ~goes),
+            does.eq(first.valid & ~operands.refused & ~waits),
+            unit.access.valid.eq(does & operands.accesses),
+            unit.access.p.eq(operands.access),
+            unit.values.eq(merge.values),
+            unit.stored.eq(merge.written),
+            merge.found.eq(unit.found),
+            merge.dst32.eq(operands.access.dst32),
+            merge.store.eq(sfpu.store),
+            sfpu.dst.eq(merge.rows),
+            sfpu.i.p.eq(operands.o),
+            sfpu.i.valid.eq(does & (~operands.accesses | unit.access.ready)),
+            sfpu.seed.valid.eq(seeds),
+            sfpu.seed.p.eq(file.shared[0].prng_seed[0]),
+        ]
+        with m.If(file.seeded):
+            m.d.sync += seeds.eq(1)
+        with m.Elif(sfpu.seed.ready):
+            m.d.sync += seeds.eq(0)
+        with m.If(first.valid & ((sfpu.i.valid & sfpu.i.ready) | (operands.refused & ~waits))):
+            m.d.comb += [
+                first.taken.eq(1),
+                granted.bit_select(first.thread, 1).eq(1),
+                refused[first.thread].eq(Mux(operands.refused, Fault.STATE, Fault.NONE)),
+            ]
+        return ~sfpu.busy & ~seeds
 
     def _banks(self, m: Module, unit: MatrixUnit) -> list[data.View]:
         """Return of SrcA and SrcB which bank comes next on either side, and who owns it."""
@@ -356,7 +412,7 @@ RECORDS = (
         name="tensix_core",
         config_type=TensixCoreConfig,
         build=TensixCore,
-        summary="Tensix: three threads of instructions, unpackers, Matrix unit, packer and L1",
+        summary="Tensix: three threads of instructions, unpackers, Matrix and Vector unit, packer and L1",
         covered=Covered(TensixCoreConfig(), 2),
         uncompared="its programs need an L1 of 256 KiB, which a netlist of gates cannot hold",
         waves=(
@@ -365,9 +421,10 @@ RECORDS = (
             WaveGroup("executed", r"executed_"),
             WaveGroup("host", r"(mop_|write__|read__|data__)"),
             WaveGroup("threads", r"thread_\d\."),
-            WaveGroup("choices", r"(matrix|unpacker_\d|packer|config|semaphores)_(thread|view)"),
+            WaveGroup("choices", r"(matrix|unpacker_\d|packer|config|semaphores|vector)_(thread|view)"),
             WaveGroup("unpackers", r"(unpacker_\d|address_\d|port)\."),
             WaveGroup("Matrix unit", r"unit\.(instruction|starting|flight_|fire|step|src_[ab]\.|dst_register\.)"),
+            WaveGroup("Vector unit", r"(sfpu|vector_operands|merge)\."),
             WaveGroup("packer and L1", r"(packer|l1)\."),
         ),
     ),

@@ -14,12 +14,13 @@ from cocotb.triggers import RisingEdge
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
-from bitpath.golden.tensix.core.programs import RESULT, CoreProgram, assembled
+from bitpath.golden.tensix.core.programs import RESULT, CoreProgram, assembled, config_lines
 from bitpath.golden.tensix.core.state import THREADS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, REGISTERS
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, DST16_ROWS, DST32_ROWS, Fidelity, Format
-from bitpath.golden.tensix.isa import encode
+from bitpath.golden.tensix.isa import decode, encode
 from bitpath.golden.tensix.matmul.product_program import DATUMS, Product, tile_program
+from bitpath.golden.tensix.sfpu import Lanes, execute
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.l1_memory import LINES
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
@@ -47,6 +48,8 @@ from bitpath.verif.tensix.program.loads import (
 )
 from bitpath.verif.tensix.program.loads import cases as load_cases
 from bitpath.verif.tensix.program.programs import WORD_BYTES
+from bitpath.verif.tensix.sfpu.driving import needs_gap
+from bitpath.verif.tensix.sfpu.words import ACCESSES, kinds, random_word
 
 BENCH = UnitBench(TensixCore, TensixCoreConfig, ms=1000, patience=ENGINE_PATIENCE_CYCLES)
 CONFIG = BENCH.config
@@ -165,6 +168,55 @@ async def products(frame):
         program = random_product(rng, kind, fidelity, rng.choice((1, 2)), place=case)
         await session.check(program, f"{kind}, {fidelity}")
         coverage.hit(f"{kind[0].name} {kind[1].name} {kind[2]}")
+
+
+WIDE_MODES, NARROW_MODES = (3, 4, 12), (0, 1, 2, 5, 6, 8, 13, 14, 15)
+"""Modes of SFPLOAD and SFPSTORE in a Dst of 32 bits, and of 16."""
+
+
+def vector_words(rng: Random, count: int, *, dst32: bool) -> list[int]:
+    """Return random words of the Vector unit that no page calls undefined, with the cycles between them that software leaves free.
+
+    A quarter of them are loads and stores in a tile of 64 rows.
+    """
+    every = [kind for kind in kinds(CHIP) if kind[0] not in ("SFPCONFIG", *ACCESSES)]
+    modes, lanes, words = WIDE_MODES if dst32 else NARROW_MODES, Lanes(), []
+    while len(words) < count:
+        if rng.random() < 0.25:
+            fields = {"vd": rng.randrange(8), "mod": rng.choice(modes), "address": rng.randrange(TILE_ROWS)}
+            word = encode(rng.choice(ACCESSES), chip=CHIP, **fields)
+        else:
+            word = random_word(rng, CHIP, *rng.choice(every))
+            try:
+                execute(lanes, decode(word, chip=CHIP), CHIP, CONFIG.numerics)
+            except ValueError:
+                continue
+        if words and needs_gap(CHIP, words[-1], word):
+            words.append(encode("SFPNOP", chip=CHIP))
+        words.append(word)
+    return words
+
+
+@BENCH.test("tensix_core.vector", "The Vector unit shares Dst and the threads' counters with the other units")
+async def vector_programs(frame):
+    """Products whose tile random instructions of the Vector unit load, change and store before it is packed, with a seed for its
+    random numbers."""
+    rng = pauses.rng("vector")
+    session = CoreSession(frame, gap=0.2)
+    for case in range(max(CASES, len(RANDOM_KINDS))):
+        kind = RANDOM_KINDS[case % len(RANDOM_KINDS)]
+        program = random_product(rng, kind, Fidelity.LOFI, 1)
+        matrix_idle = 1 << len(UNITS[CHIP]) - 1
+        lines = [
+            *config_lines(CHIP, {"prng_seed": [rng.getrandbits(32)]}),
+            ("STALLWAIT", {"block": EVERY, "conditions": matrix_idle}),
+            ("SETRWC", {"which": 0b1111}),
+        ]
+        own = [*assembled(CHIP, *lines), *vector_words(rng, 60 + CASES, dst32=kind[2])]
+        words = list(program.words)
+        # They go before the wait whose semaphore lets the packer begin.
+        words[MATH] = (*words[MATH][:-2], *own, *words[MATH][-2:])
+        await session.check(replace(program, words=tuple(words)), f"case {case}, {kind}")
 
 
 @BENCH.test("tensix_core.rate", "An expansion must not lose a cycle between its replays")

@@ -13,6 +13,7 @@ from bitpath.golden.tensix.core.state import THREADS, ConfigFile
 from bitpath.golden.tensix.core.unpacker import action
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, FIELDS, OPCODE_LOW, THREAD_FIELDS, Fields
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, FACE, Chip, Format
+from bitpath.golden.tensix.declarations.sfpu import FIRST_TEMPLATE, MODES
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.rtl.tensix.core.config_file import known_bits
 from bitpath.rtl.tensix.core.decode import ADC, BANKS, CONFIG, EXECUTED, FIELD_VALUES, MATRIX, MOVES, RWC, ZERO_FIELDS
@@ -20,6 +21,10 @@ from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.instruction import Zeroed
 
 # Words that a core refuses: why, by golden's core and by what its decoder says that it executes.
+
+
+RESERVED_ROUNDING = 3
+"""Of SFP_STOCH_RND."""
 
 
 def is_executed(chip: Chip, instruction: Instruction) -> bool:
@@ -33,6 +38,10 @@ def is_executed(chip: Chip, instruction: Instruction) -> bool:
         except ValueError:
             return False
         return True
+    if fields.get("vd", FIRST_TEMPLATE) < FIRST_TEMPLATE and (
+        fields["mod"] not in MODES[chip].get(name, (fields["mod"],)) or fields.get("rounding") == RESERVED_ROUNDING
+    ):
+        return False
     if name == "SEMWAIT":
         return bool(fields["while_zero"] or fields["at_maximum"])
     return all(fields[field] in values for (of, field), values in FIELD_VALUES.items() if of == name)
