@@ -17,7 +17,7 @@ from bitpath.sim.engine.options import EXIT_CODES
 from bitpath.sim.study.numerics import TEXTS, documents, numerics_rows
 from bitpath.sim.study.numerics import standings as count_standings
 from bitpath.verif.properties import PROPERTIES
-from parts import core, datapaths, house, ledger, records, tile, units
+from parts import core, datapaths, house, kernels, ledger, records, tile, units
 from parts.records import markdown
 
 SIZES = (4, 32)
@@ -96,6 +96,9 @@ def names() -> Mapping[str, Callable[..., Any] | Mapping[str, str] | str | int]:
         "emitted": emitted,
         "ledger_rows": ledger.ledger,
         "ledger_predictions": ledger.predictions,
+        "kernel_grid": kernels.covered,
+        "kernel_refusals": kernels.refused,
+        "kernel_counts": kernels.counts(),
         "house": house.matrix,
         "house_counts": lambda: markdown(
             ["wing", "folders", "files", "lines", "imports between folders", "reads the wings"], house.counts()

@@ -11,7 +11,8 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.tensix import unpack as unpacked_by_golden
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
-from bitpath.golden.tensix.core.counters import COUNTERS
+from bitpath.golden.tensix.core.programs import RESULT, CoreProgram
+from bitpath.golden.tensix.core.state import THREADS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, CHANNELS, DIMENSIONS, UNITS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,
@@ -32,6 +33,7 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
+from bitpath.golden.tensix.operands.counters import COUNTERS
 from bitpath.rtl.tensix.dot.layouts import DstRow, StyleCode
 from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.mover import MoveKind
@@ -52,7 +54,7 @@ from bitpath.verif.tensix.pack.pack import Packed, Packing, PackRow
 from bitpath.verif.tensix.pool.gmpool import UNDEFINED
 from bitpath.verif.tensix.program.host import CoreHost
 from bitpath.verif.tensix.program.instruction_programs import implied_program, zeroing_program
-from bitpath.verif.tensix.program.programs import CHIPS, RESULT, THREADS, CoreProgram, archived
+from bitpath.verif.tensix.program.programs import CHIPS, archived
 from bitpath.verif.tensix.stream.counters import AddressCounters, CounterTable, Rwcs
 from bitpath.verif.tensix.stream.table import Table
 from bitpath.verif.tensix.unpack.turn import requests as turns

@@ -19,18 +19,6 @@ from inspect import unwrap
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked, integer
-from bitpath.golden.tensix.core.counters import (
-    Adc,
-    Adcs,
-    Rwc,
-    add_cr_four,
-    add_four,
-    incrwc,
-    set_four,
-    setadc,
-    setadcxx,
-    setrwc,
-)
 from bitpath.golden.tensix.core.math import (
     cleardvalid,
     execute_mova2d,
@@ -70,11 +58,25 @@ from bitpath.golden.tensix.core.state import (
     Wait,
 )
 from bitpath.golden.tensix.core.unpacker import action, setdvalid, unpacr, unpacr_nop
-from bitpath.golden.tensix.declarations.encodings import WORD_BITS
+from bitpath.golden.tensix.core.vector import execute_vector, pass_cycle, pass_cycles, seed_lanes
+from bitpath.golden.tensix.declarations.encodings import FIELDS, WORD_BITS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.isa import Instruction, MopExpander, ReplayExpander, encode
 from bitpath.golden.tensix.isa.words import decoded
+from bitpath.golden.tensix.operands.counters import (
+    Adc,
+    Adcs,
+    Rwc,
+    add_cr_four,
+    add_four,
+    incrwc,
+    set_four,
+    setadc,
+    setadcxx,
+    setrwc,
+)
+from bitpath.golden.tensix.sfpu.access import INSTRUCTIONS as VECTOR_INSTRUCTIONS
 
 # SETDMAREG, WRCFG, RMWCIB and SETC16: constants to registers, registers to configuration.
 #
@@ -99,19 +101,26 @@ def wrcfg(state: State, thread: int, instruction: Instruction) -> None:
     if instruction["wide"]:
         gpr, register, count = gpr & ~(WIDE - 1), register & ~(WIDE - 1), WIDE
     state.config.write_all(thread, register, state.gprs[thread][gpr : gpr + count])
-    state.permute_dst(thread)
+    take_over(state, thread, *range(register, register + count))
 
 
 def rmwcib(state: State, thread: int, instruction: Instruction) -> None:
     """Execute RMWCIB0 to 3: the bits of a mask in one byte of a register."""
     shift = 8 * int(instruction.name[-1])
     state.config.write(thread, instruction["register"], instruction["data"] << shift, instruction["mask"] << shift)
-    state.permute_dst(thread)
+    take_over(state, thread, instruction["register"])
 
 
 def setc16(state: State, thread: int, instruction: Instruction) -> None:
     """Execute SETC16: a register of the thread's own."""
     state.config.write_thread(thread, instruction["register"], instruction["value"])
+
+
+def take_over(state: State, thread: int, *registers: int) -> None:
+    """Take over Blackhole's permutations of Dst rows, and a seed of random numbers, from registers that were written."""
+    if FIELDS[state.chip]["prng_seed"][0].register in registers:
+        seed_lanes(state, state.config.read("prng_seed", thread))
+    state.permute_dst(thread)
 
 
 # Instructions that move a thread's counters alone: SETRWC, INCRWC, SETADC and its relatives.
@@ -160,7 +169,7 @@ def execute_adc(state: State, thread: int, instruction: Instruction) -> None:
 # Ref: tt-isa-documentation, STALLWAIT and SEMWAIT: of Wormhole 3930471, of Blackhole 0553cc7 and 2537675.
 
 
-TDMA, SYNC, PACK, UNPACK, SCALAR, MATH, CONFIG = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 5, 1 << 6, 1 << 7
+TDMA, SYNC, PACK, UNPACK, SCALAR, MATH, CONFIG, VECTOR = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 5, 1 << 6, 1 << 7, 1 << 8
 EVERY = (1 << 9) - 1
 """Bits of the block mask: B0 to B8."""
 _MOVES = ("MOVA2D", "MOVB2D", "MOVD2A", "MOVD2B", "MOVB2A", "TRNSPSRCB")
@@ -192,6 +201,7 @@ CLASSES = {
     ),
     **dict.fromkeys(("WRCFG", "RDCFG", "CFGSHIFTMASK", "SETC16", "RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), CONFIG),
     **dict.fromkeys(("SEMINIT", "SEMPOST", "SEMGET", "SEMWAIT", "ATGETM", "ATRELM"), SYNC),
+    **dict.fromkeys(VECTOR_INSTRUCTIONS, VECTOR),
     "STALLWAIT": EVERY,
 }
 """Bits of the block mask that block an instruction; a NOP is blocked by all of them together."""
@@ -340,6 +350,7 @@ UNITS: dict[str, Execute] = {
     **dict.fromkeys(PRODUCTS, execute_product),
     **dict.fromkeys(ADC_INSTRUCTIONS, execute_adc),
     **dict.fromkeys(("RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), rmwcib),
+    **dict.fromkeys(VECTOR_INSTRUCTIONS, execute_vector),
     **dict.fromkeys(ARITHMETIC, arithmetic),
     **dict.fromkeys(("DMANOP", "FLUSHDMA", "GATESRCRST"), nothing),
     "SETDMAREG": setdmareg,
@@ -542,6 +553,7 @@ class Core:
                     progress = True
                     if order is Order.ROUND_ROBIN:
                         break
+        pass_cycles(self.state)
         waiting = tuple(map(self._waiting, range(THREADS)))
         if not may_wait and any(waiting):
             raise DeadlockError(
@@ -564,6 +576,7 @@ class Core:
             self._execute(thread, instruction)
             executed.append((thread, word))
             forget_met_waits(self.state)
+        pass_cycle(self.state, thread, instruction)
         return True
 
     def _execute(self, thread: int, instruction: Instruction) -> None:

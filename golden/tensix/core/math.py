@@ -1,11 +1,11 @@
 """The Matrix unit's instructions in a program: moves, products, and rows and banks that are cleared."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bitpath.golden.tensix.core.state import (
+    ALU,
     SourceBanks,
     State,
     UndefinedBehavior,
@@ -33,7 +33,14 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.elementwise import elwadd_of, elwmul_of
-from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS, mova2d, movb2a, movb2d, movd2a, placed_format, trnspsrcb
+from bitpath.golden.tensix.matrix.moves import (
+    SHORT_FORMATS,
+    from_dst_of,
+    placed_format,
+    to_dst_of,
+    to_src_a_of,
+    trnspsrcb,
+)
 from bitpath.golden.tensix.matrix.mvmul import ROW_BROADCAST_ROWS, product_of
 from bitpath.golden.tensix.matrix.pooling import gmpool
 from bitpath.golden.tensix.operands.arguments import broadcast_src_b, check_source, source_format
@@ -54,38 +61,68 @@ TRANSPOSED = slice(16, 32)
 """Rows that TRNSPSRCB exchanges with their columns."""
 
 
+class Move(NamedTuple):
+    """How a thread's moves read and write rows.
+
+    Attributes
+    ----------
+    formats : the one that decides how Dst holds the datums, and SrcB's own where it masks them.
+    fp32, int8, keeps_denormals : Fp32_enabled, INT8_math_enabled and Zero_Flag_disabled_src.
+    """
+
+    formats: tuple[Format, Format | None]
+    fp32: bool
+    int8: bool
+    keeps_denormals: bool
+
+
+def _move(state: State, thread: int, name: str, *_: int | None) -> Move:
+    fields = "fp32_enabled", "int8_math", "zero_flag_disabled_src"
+    fp32, int8, keeps = (bool(state.config.read(each, thread)) for each in fields)
+    own = src_b_format(state, thread) if name == "MOVB2D" else None
+    return Move((MOVE_FORMATS[name](state, thread), own), fp32, int8, keeps)
+
+
+def _move_of(state: State, thread: int, name: str) -> Move:
+    """Return the settings of an instruction that moves; raises as `src_a_format`."""
+    return state.configured(ALU, _move, thread, name, state.src_a.implied, state.src_b.implied)
+
+
+MOVE_FORMATS = {
+    "MOVA2D": src_a_format,
+    "MOVB2D": movb2d_format,
+    "MOVD2A": src_a_format,
+    "MOVD2B": movd2b_format,
+    "MOVB2A": src_b_format,
+}
+
+
 def execute_mova2d(state: State, thread: int, instruction: Instruction) -> None:
     """Execute MOVA2D."""
-    fmt, count = src_a_format(state, thread), _rows(instruction, 8)
+    move, count = _move_of(state, thread, "MOVA2D"), _rows(instruction, 8)
     source = _source_rows(state.src_a, instruction["src_row"] + state.rwc[thread].src_a, count)
-    _to_dst(state, thread, instruction, fmt, count, lambda old, **options: mova2d(old, source, **options))
-    state.step_rwc(thread, instruction["modifier"])
+    _to_dst(state, thread, instruction, move, count, source)
 
 
 def execute_movb2d(state: State, thread: int, instruction: Instruction) -> None:
     """Execute MOVB2D."""
-    fmt, own, mode = movb2d_format(state, thread), src_b_format(state, thread), instruction["mode"]
+    move, mode = _move_of(state, thread, "MOVB2D"), instruction["mode"]
     count = 8 if mode & ONE_ROW_TO_8 else 4 if mode & FOUR_ROWS else 1
     taken = 1 if mode & ONE_ROW_TO_8 else count
     source = _source_rows(state.src_b, instruction["src_row"] + state.rwc[thread].src_b, taken)
-
-    def move(old: np.ndarray, **options: Any) -> np.ndarray:
-        return movb2d(old, source, srcb_format=own, column_0=bool(mode & COLUMN_0), **options)
-
-    _to_dst(state, thread, instruction, fmt, count, move)
-    state.step_rwc(thread, instruction["modifier"])
+    _to_dst(state, thread, instruction, move, count, source, column_0=bool(mode & COLUMN_0))
 
 
 def execute_movd2a(state: State, thread: int, instruction: Instruction) -> None:
     """Execute MOVD2A."""
     row = instruction["src_row"] + state.rwc[thread].src_a
-    _from_dst(state, thread, instruction, src_a_format(state, thread), state.src_a, row)
+    _from_dst(state, thread, instruction, state.src_a, row)
 
 
 def execute_movd2b(state: State, thread: int, instruction: Instruction) -> None:
     """Execute MOVD2B."""
     row = instruction["src_row"] + state.rwc[thread].src_b
-    _from_dst(state, thread, instruction, movd2b_format(state, thread), state.src_b, row)
+    _from_dst(state, thread, instruction, state.src_b, row)
 
 
 def execute_movb2a(state: State, thread: int, instruction: Instruction) -> None:
@@ -93,12 +130,8 @@ def execute_movb2a(state: State, thread: int, instruction: Instruction) -> None:
     count = _rows(instruction, 4)
     source = _source_rows(state.src_b, instruction["src_b_row"] + state.rwc[thread].src_b, count)
     target = _source_rows(state.src_a, instruction["src_a_row"] + state.rwc[thread].src_a, count)
-    target[:] = movb2a(
-        source,
-        srcb_format=src_b_format(state, thread),
-        keep_denormals=bool(state.config.read("zero_flag_disabled_src", thread)),
-        numerics=state.numerics,
-    )
+    move = _move_of(state, thread, "MOVB2A")
+    target[:] = state.settled(to_src_a_of, move.formats[0], move.keeps_denormals)(source)
     state.step_rwc(thread, instruction["modifier"])
 
 
@@ -129,40 +162,38 @@ def _to_dst(
     state: State,
     thread: int,
     instruction: Instruction,
-    fmt: Format,
+    move: Move,
     count: int,
-    move: Callable[..., np.ndarray],
+    source: np.ndarray,
+    *,
+    column_0: bool = False,
 ) -> None:
-    """Move rows to Dst by golden's move, a function of the old rows and of options."""
-    fp32, low_half = bool(state.config.read("fp32_enabled", thread)), bool(instruction["low_half"])
-    int8 = bool(state.config.read("int8_math", thread))
-    follows = fp32 and state.numerics.moves_follow_fp32
+    """Move rows to Dst, then step the RWCs."""
+    low_half = bool(instruction["low_half"])
+    follows = move.fp32 and state.numerics.moves_follow_fp32
     if follows and low_half:
         raise UndefinedBehavior(f"low_half must be 0 in {instruction.name} with Fp32_enabled, not 1")
-    layout = _layout(placed_format(state.numerics, fmt, fp32, int8), fmt is Format.TF32 or low_half or follows)
+    operation = state.settled(to_dst_of, move.formats, column_0, move.fp32, move.int8, low_half, move.keeps_denormals)
+    fmt = move.formats[0]
+    placed = placed_format(state.numerics, fmt, move.fp32, move.int8)
+    layout = _layout(placed, fmt is Format.TF32 or low_half or follows)
     row = state.dst_row(thread, instruction["dst"]) & ~(count - 1)
-    new = move(
-        state.dst.read(row, count, layout, stale=low_half and state.numerics.low_half_shows_stale),
-        srca_format=fmt,
-        fp32_enabled=fp32,
-        int8_math=int8,
-        low_half=low_half,
-        keep_denormals=bool(state.config.read("zero_flag_disabled_src", thread)),
-        numerics=state.numerics,
-    )
-    state.dst.write(row, new, layout)
+    old = state.dst.read(row, count, layout, stale=low_half and state.numerics.low_half_shows_stale)
+    state.dst.write(row, operation(old, source), layout)
+    state.step_rwc(thread, instruction["modifier"])
 
 
-def _from_dst(state: State, thread: int, instruction: Instruction, fmt: Format, source: SourceBanks, row: int) -> None:
+def _from_dst(state: State, thread: int, instruction: Instruction, source: SourceBanks, row: int) -> None:
     """Move Dst rows to the Matrix unit's bank, then step the RWCs."""
-    wide = bool(state.config.read("fp32_enabled", thread) or state.config.read("int8_math", thread))
+    move = _move_of(state, thread, instruction.name)
+    fmt, wide = move.formats[0], move.fp32 or move.int8
     low_half, count = bool(instruction["low_half"]), _rows(instruction, 4)
     if not wide and (low_half or fmt is Format.TF32):
         what = "low_half" if low_half else "TF32"
         raise UndefinedBehavior(f"Fp32_enabled must be 1 in {instruction.name} with {what}, not 0")
     first = state.dst_row(thread, instruction["dst"]) & ~(count - 1)
     words = state.dst.read(first, count, _layout(fmt, wide))
-    _source_rows(source, row, count)[:] = movd2a(words, srca_format=fmt, dst32=wide, low_half=low_half)
+    _source_rows(source, row, count)[:] = state.settled(from_dst_of, fmt, wide, low_half)(words)
     state.step_rwc(thread, instruction["modifier"])
 
 

@@ -8,7 +8,8 @@
     Blackhole's packer     as many datums of each row (start & ~3) | i for the bits i of the mask
 
 What follows goes on in L1 where the last PACR ended, until one with `last` or `flush`; the rest of its 16 bytes becomes 0.
-Wormhole's packers may take the counters of another thread. Compression, downsampling, padded rows, strided reading and
+Wormhole's packers may take the counters of another thread, and an edge mask for each row of a plane: 16 datums are a row, rows
+count from 0 where a packer begins in L1, which is chosen. Compression, downsampling, padded rows, strided reading and
 contexts are not modelled.
 
 Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddressGenerator: 3930471, of Blackhole f82128b.
@@ -22,7 +23,6 @@ import numpy as np
 
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.pack import packed, packing_of
-from bitpath.golden.tensix.core.counters import Channel, pacr_modifier
 from bitpath.golden.tensix.core.state import THREADS, State, UndefinedBehavior, format_of
 from bitpath.golden.tensix.core.unpacker import ADDRESS_BYTES
 from bitpath.golden.tensix.declarations.formats import (
@@ -39,6 +39,7 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
+from bitpath.golden.tensix.operands.counters import Channel, pacr_modifier
 
 PACKERS_UNIT = 2
 """The packers' counters among a thread's."""
@@ -52,6 +53,8 @@ RELATIVE = 1 << 31
 ADDRESS_MASK = 0x1FFFF
 """Bits of an address in units of 16 bytes."""
 ALL_COLUMNS = 0xFFFF
+PLANE_ROWS = 16
+"""Rows of a plane that have edge masks of their own; further ones have them again."""
 
 
 PACKING = (
@@ -70,6 +73,11 @@ PACKING = (
     "relu_mode",
     "relu_threshold",
     "edge_mask",
+    "edge_masks",
+    "edge_minus_infinity",
+    "edge_row_set",
+    "row_sets",
+    "reads_per_plane",
     "read_unsigned",
     "read_raw",
     "pack_e4m3",
@@ -132,7 +140,7 @@ def _store(state: State, thread: int, instruction: Instruction, store: Store, wr
     if place.data is None:
         place.data, place.exponents = store.data, store.exponents
     if words.size:
-        _write(state, thread, store, words, written)
+        _write(state, thread, instruction, store, words, written)
     if instruction["last"] or instruction["flush"]:
         _end(state, store, written)
 
@@ -167,6 +175,34 @@ def _packers(state: State, instruction: Instruction) -> list[int]:
     if mask is None:
         raise UndefinedBehavior(f"packers must be 0, 1, 2, 4, 8, 3, 12 or 15 in PACR, not {instruction['packers']}")
     return [packer for packer in range(len(state.packers)) if mask >> packer & 1]
+
+
+class EdgeMasks(NamedTuple):
+    """Masks by the row of a plane, uint16 [16], and the rows of a plane."""
+
+    of_rows: np.ndarray
+    rows: int
+
+    def of(self, taken: int, store: Store, datums: int) -> np.ndarray:
+        """Return the masks of each 16 datums, the first of which a packer takes after `taken` others."""
+        count = np.arange(datums - datums % COLUMNS)
+        masks = self.of_rows[(taken + count) // COLUMNS % self.rows % PLANE_ROWS]
+        kept = masks >> (store.column + count % store.count) % COLUMNS & 1
+        return (kept.reshape(-1, COLUMNS) << np.arange(COLUMNS)).sum(axis=1)
+
+
+def _edge_masks(state: State, thread: int, packer: int) -> EdgeMasks | None:
+    """Return a packer's edge masks, of fields of `PACKING` alone; None if they keep all datums."""
+    read = state.config.read
+    masks = [read("edge_mask", thread)]
+    if state.chip is Chip.WORMHOLE:
+        masks += [read("edge_masks", thread, number) for number in range(3)]
+    rows = read("row_sets", thread, read("edge_row_set", thread, packer))
+    of_rows = [masks[rows >> 2 * row & 3] for row in range(PLANE_ROWS)]
+    if all(mask == ALL_COLUMNS for mask in of_rows):
+        return None
+    # A count of 0 is never reached by its 8 bits.
+    return EdgeMasks(np.array(of_rows), read("reads_per_plane", thread, packer) or 1 << 8)
 
 
 class Settings(NamedTuple):
@@ -288,15 +324,16 @@ def _interfaces(state: State, instruction: Instruction, store: Store) -> np.ndar
 
 def _conversion(
     state: State, thread: int, packer: int, mid: Format, out: Format, dst32: bool, accumulates: bool
-) -> tuple[Any, int]:
-    """Return a conversion's settings and the edge mask, of fields of `PACKING` alone.
+) -> tuple[Any, EdgeMasks | None]:
+    """Return a conversion's settings and the edge masks, of fields of `PACKING` alone.
 
     Raises
     ------
     UndefinedBehavior, ValueError : as `pacr`.
     """
     read = state.config.read
-    relu, threshold, mask = read("relu_mode", thread), read("relu_threshold", thread), read("edge_mask", thread)
+    relu, threshold = read("relu_mode", thread), read("relu_threshold", thread)
+    masks = _edge_masks(state, thread, packer)
     if relu > 1 and threshold >> 15:
         raise UndefinedBehavior(f"the ReLU threshold must not be negative, not {threshold:#06x}")
     packing = packing_of(
@@ -308,7 +345,8 @@ def _conversion(
         relu_threshold=threshold if relu > 1 else 0,
         unsigned=mid is Format.INT8 and bool(read("read_unsigned", thread)),
         raw=bool(read("read_raw", thread)),
-        masked=mask != ALL_COLUMNS,
+        masked=masks is not None,
+        edge_minus_infinity=masks is not None and bool(read("edge_minus_infinity", thread)),
         exponent_threshold=(
             read("exponent_threshold", thread, packer) if read("exponent_threshold_enabled", thread, packer) else 0
         ),
@@ -316,16 +354,26 @@ def _conversion(
         e4m3=bool(read("pack_e4m3", thread)),
         accumulates=accumulates,
     )
-    return packing, mask
+    return packing, masks
 
 
-def _write(state: State, thread: int, store: Store, words: np.ndarray, written: Written) -> None:
+def _write(
+    state: State, thread: int, instruction: Instruction, store: Store, words: np.ndarray, written: Written
+) -> None:
     """Convert words and append them, of block floats the exponents apart."""
     settings = store.packer, store.mid_format, store.out_format, store.layout is DST32, store.accumulates
-    packing, mask = state.configured(PACKING, _conversion, thread, *settings)
+    packing, masks = state.configured(PACKING, _conversion, thread, *settings)
     place = state.packers[store.packer]
     old = state.l1[place.data :] if store.accumulates else None
-    data = packed(packing, words, None if mask == ALL_COLUMNS else mask, old)
+    edge = None
+    if masks is not None:
+        edge = (
+            np.full(len(words) // COLUMNS, ALL_COLUMNS)
+            if instruction["zero"]
+            else masks.of(place.taken, store, len(words))
+        )
+    data = packed(packing, words, edge, old)
+    place.taken += 0 if instruction["zero"] else len(words)
     if store.out_format in BLOCK_FLOATS:
         place.exponents = _put(state, place.exponents, data[: words.size // BLOCK], written)
         data = data[exponent_stream_bytes(words.size) :]
@@ -339,6 +387,7 @@ def _end(state: State, store: Store, written: Written) -> None:
         if rest := -address % ADDRESS_BYTES:
             _put(state, address, np.zeros(rest, np.uint8), written)
     place.data = place.exponents = None
+    place.taken = 0
 
 
 def _put(state: State, address: int, data: np.ndarray, written: Written) -> int:

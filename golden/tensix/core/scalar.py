@@ -11,7 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bitpath.golden.tensix.core.counters import UNIT_NAMES, changed
 from bitpath.golden.tensix.core.state import THREADS, State, UndefinedBehavior
 from bitpath.golden.tensix.declarations.encodings import (
     DIMENSIONS,
@@ -21,6 +20,7 @@ from bitpath.golden.tensix.declarations.encodings import (
     WIDTHS,
 )
 from bitpath.golden.tensix.isa import Instruction
+from bitpath.golden.tensix.operands.counters import UNIT_NAMES, changed
 
 WORD = 0xFFFFFFFF
 LINE = 16

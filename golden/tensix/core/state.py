@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bitpath.golden.arrays.parallel import owned
-from bitpath.golden.tensix.core.counters import Adcs, Rwc, after_modifier, settled_number
 from bitpath.golden.tensix.declarations.encodings import (
     GOLDEN_FIELDS,
     GOLDEN_THREAD_FIELDS,
@@ -17,6 +16,7 @@ from bitpath.golden.tensix.declarations.encodings import (
     SHARED_FROM,
     THREAD_REGISTERS,
     Fields,
+    UndefinedBehavior,
 )
 from bitpath.golden.tensix.declarations.formats import (
     COLUMNS,
@@ -32,12 +32,11 @@ from bitpath.golden.tensix.declarations.formats import (
     WordLayout,
 )
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.operands.counters import Adcs, Rwc, after_modifier, settled_number
+from bitpath.golden.tensix.sfpu.clock import Clock
+from bitpath.golden.tensix.sfpu.lanes import Lanes
 
 # Errors of programs of Tensix instructions.
-
-
-class UndefinedBehavior(ValueError):
-    """A page of the instruction set calls the behaviour of an instruction here undefined."""
 
 
 class DeadlockError(RuntimeError):
@@ -121,11 +120,20 @@ class ConfigFile:
         ------
         UndefinedBehavior, ValueError : as `check`.
         """
+        self.write_bank(self._bank(thread), register, value, mask)
+
+    def write_bank(self, bank: int, register: int, value: int, mask: int = 0xFFFFFFFF) -> None:
+        """Write the bits of `mask` of a register in a bank.
+
+        Raises
+        ------
+        UndefinedBehavior, ValueError : as `check`.
+        """
         self.check(register, value & mask)
-        banks = range(BANKS) if register >= SHARED_FROM[self.chip] else (self._bank(thread),)
-        for bank in banks:
-            old = self.registers[bank][register]
-            self.registers[bank][register] = value & mask | old & ~mask
+        banks = range(BANKS) if register >= SHARED_FROM[self.chip] else (bank,)
+        for each in banks:
+            old = self.registers[each][register]
+            self.registers[each][register] = value & mask | old & ~mask
 
     def word(self, thread: int, register: int) -> int:
         """Return a register of the bank that a thread uses."""
@@ -336,6 +344,8 @@ ALU = (
     "src_b_format",
     "src_a_override",
     "src_b_override",
+    "src_a_value",
+    "src_b_value",
     "fp32_enabled",
     "int8_math",
     "zero_flag_disabled_src",
@@ -368,10 +378,12 @@ class Packer:
     Attributes
     ----------
     data, exponents : byte addresses.
+    taken : datums taken of Dst since then.
     """
 
     data: int | None = None
     exponents: int | None = None
+    taken: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -405,6 +417,7 @@ class State:
     ----------
     l1 : uint8, the tile's memory.
     gprs : ``gprs[thread][register]``.
+    sfpu, clock : lanes of the Vector unit, and the instructions that SFPLOADMACRO has scheduled.
     waits : the wait that each thread's gate has latched, or None.
     mutexes : the thread that holds each mutex; others are free.
     contexts : ``contexts[unpacker][thread]``, the counter of contexts.
@@ -422,6 +435,8 @@ class State:
     gprs: list[list[int]] = field(default_factory=lambda: [[0] * GPRS for _ in range(THREADS)])
     semaphores: list[Semaphore] = field(default_factory=lambda: [Semaphore() for _ in range(SEMAPHORES)])
     packers: list[Packer] = field(init=False)
+    sfpu: Lanes = field(init=False)
+    clock: Clock = field(init=False)
     waits: list[Wait | None] = field(default_factory=lambda: [None] * THREADS)
     mutexes: dict[int, int] = field(default_factory=dict)
     contexts: list[list[int]] = field(default_factory=lambda: [[0] * THREADS for _ in range(UNPACKERS)])
@@ -429,6 +444,8 @@ class State:
 
     def __post_init__(self) -> None:
         self.packers = [Packer() for _ in range(PACKERS[self.chip])]
+        self.sfpu = Lanes(numerics=self.numerics)
+        self.clock = Clock(self.chip)
 
     def settled(self, function: Callable[..., Any], *settings: Any) -> Any:
         """Return ``function(numerics, *settings)``, computed once."""
@@ -460,13 +477,13 @@ class State:
         """Return the Dst row of an instruction: operand, RWC and math offset, modulo 1024."""
         return (operand + self.rwc[thread].dst + self.config.of_thread("math_offset", thread)) % len(self.dst.bits)
 
-    def step_rwc(self, thread: int, index: int) -> None:
-        """Apply the address modifier that an instruction names to the thread's RWCs."""
+    def step_rwc(self, thread: int, index: int, *, fidelity: bool = True) -> None:
+        """Apply the address modifier that an instruction names to the thread's RWCs, of which the fidelity phase may stay."""
         rwc, own = self.rwc[thread], self.config.of_thread
         number = settled_number(rwc, index, chip=self.chip, set_base=bool(own("modifier_base", thread)))
         words = [own(name, thread, number) for name in MODIFIER_WORDS]
         if any(words):
-            self.rwc[thread] = after_modifier(rwc, *words, chip=self.chip)
+            self.rwc[thread] = after_modifier(rwc, *words, chip=self.chip, fidelity=fidelity)
 
     def permute_dst(self, thread: int) -> None:
         """Take over Blackhole's permutations of Dst rows from the configuration."""

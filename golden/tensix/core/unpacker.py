@@ -20,7 +20,6 @@ import numpy as np
 
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.unpack import DST32_FORMATS, L1_BYTES, UnpackControl, tile_of
-from bitpath.golden.tensix.core.counters import add_values
 from bitpath.golden.tensix.core.state import THREADS, State, UndefinedBehavior, format_of
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
@@ -36,6 +35,7 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
+from bitpath.golden.tensix.operands.counters import add_values
 
 # UNPACR_NOP and SETDVALID: clear a bank of SrcA or SrcB, or hand it over as it is.
 #

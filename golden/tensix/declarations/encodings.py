@@ -84,10 +84,13 @@ _FIELDS = (
     ("src_b_format", "1.21:4"),
     ("dst_format", "1.25:4"),
     ("fp32_enabled", "1.29:1"),
+    ("sfpu_fp32", "1.30:1"),
     ("int8_math", "1.31:1"),
     ("zero_flag_disabled_src", "2.0:1"),
     ("relu_mode", "2.2:4"),
     ("relu_threshold", "2.6:16"),
+    ("dst_base", "6.0:16"),
+    ("dst_stack_base", "-|7.0:16"),
     ("packer_x_stride", "8.0:12|12.0:16"),
     ("packer_y_stride", "8.12:12|12.16:16"),
     ("packer_z_stride", "9.0:12|13.0:16"),
@@ -135,14 +138,18 @@ _FIELDS = (
     ("swizzle_32b", "-|220.0:1"),
     ("remap_addrs", "-|220.1:1"),
     ("zeroacc_absolute_tile_mode", "-|220.3:1"),
-    # Contexts of the unpackers, of which the fields above are context 0. Unpacker 1 has two contexts.
+    # Contexts of the unpackers, of which the fields above are context 0. Unpacker 1 has two contexts; kernels set `uncompressed_1` of
+    # eight.
     ("context_count", "60.6:2 100.6:2|72.6:2 120.6:2"),
     ("last_shift_amount", "60.28:4|72.28:4"),
     (
         "uncompressed_0",
         "61.1:1 61.2:1 61.3:1 61.16:1 61.17:1 61.18:1 61.19:1|73.1:1 73.2:1 73.3:1 73.16:1 73.17:1 73.18:1 73.19:1",
     ),
-    ("uncompressed_1", "101.1:1|121.1:1"),
+    (
+        "uncompressed_1",
+        "101.1:1 101.2:1 101.3:1 101.16:1 101.17:1 101.18:1 101.19:1|121.1:1 121.2:1 121.3:1 121.16:1 121.17:1 121.18:1 121.19:1",
+    ),
     (
         "contexts_to_dst",
         "61.5:1 61.6:1 61.7:1 61.20:1 61.21:1 61.22:1 61.23:1|73.5:1 73.6:1 73.7:1 73.20:1 73.21:1 73.22:1 73.23:1",
@@ -157,12 +164,18 @@ _FIELDS = (
     ("base_offsets_0", "80.0:16 81.0:16 82.0:16 83.0:16|92.0:16 93.0:16 94.0:16 95.0:16"),
     ("base_offsets_1", "120.0:16 121.0:16|140.0:16 141.0:16"),
 )
-# Fields that golden's core reads and RTL has not: formats that override others, counters of another thread.
+# Fields that golden's core reads and RTL has not: formats that override others, sets of edge masks, and counters of another thread.
+# `all_uncompressed` counts only with its override, which is not modelled.
 _GOLDEN_FIELDS = (
     ("src_a_value", "0.0:4"),
     ("src_a_override", "0.4:1"),
     ("src_b_value", "0.5:4"),
     ("src_b_override", "0.9:1"),
+    ("row_sets", "16.0:32 17.0:32 18.0:32 19.0:32|-"),
+    ("edge_minus_infinity", "20.16:1|24.16:1"),
+    ("edge_row_set", "20.17:2 20.19:2 20.21:2 20.23:2|-"),
+    ("edge_masks", "21.0:16 22.0:16 23.0:16|-"),
+    ("all_uncompressed", "58.17:4 86.17:4 98.17:4 126.17:4|-"),
     ("pack_counters_thread", "58.2:2 86.2:2 98.2:2 126.2:2|-"),
     ("scratch", "-|209.0:32 210.0:32 211.0:32"),
 )
@@ -179,10 +192,13 @@ _THREAD_FIELDS = (
     ("modifier_base", "2.0:1|-"),
     ("implied_src_a_disabled", "-|2.0:1"),
     ("implied_src_b_disabled", "-|3.0:1"),
+    ("sfpu_dst_format_enable", "-|4.0:1"),
+    ("sfpu_dst_format", "-|4.1:4"),
     ("override_with_address", "3.2:1|5.2:1"),
     ("context_offset", "39.0:4 39.8:4|41.0:4 41.8:4"),
     ("clear_dvalid_disable", "5.0:2|7.0:2"),
     ("fidelity_base", "6.0:2|11.0:2"),
+    ("sfpu_stack_increment", "-|36.0:10"),
     *(
         (name, "|".join(" ".join(f"{register}.0:{width}" for register in own) for own in of_chips))
         for name, width, of_chips in _MODIFIERS
@@ -215,6 +231,10 @@ GOLDEN_FIELDS: dict[Chip, Fields] = {
 }
 GOLDEN_THREAD_FIELDS = THREAD_FIELDS
 """All fields that golden's core reads, those of RTL's among them."""
+
+
+class UndefinedBehavior(ValueError):
+    """A page of the instruction set calls the behaviour of an instruction here undefined."""
 
 
 OPCODE_LOW = 24

@@ -79,6 +79,37 @@ CHOICES = choices(
         "An instruction names SrcA's format; on Blackhole the unpacker implies it": documented(
             "TT-ISA of Blackhole; golden and RTL take the format as an argument on both chips"
         ),
+        "SFPLOADMACRO and LReg 16; stochastic rounding and rounding to zero; SFP_STOCH_RND to FP16A and of integers; indirect VA and VD; SFPMUL24 with a VC that is not 0": documented(
+            "TT-ISA alone, of each instruction: ttsim v1.10.0 refuses these"
+        ),
+        "SFPLUT without the sign kept, SFPLUTFP32's modes but 2, SFPSHFT2's modes 0, 1, 2 and 6, SFPARECIP's modes from 1 on, changes of the stack's top by SFPPUSHC, SFPPOPC, SFPLE and SFPGT": documented(
+            "TT-ISA alone, of each instruction: ttsim v1.10.0 refuses these"
+        ),
+        "SFPLOAD and SFPSTORE of INT8, INT16, HI16, LO16, INT32_ALL and ZERO beyond SFPSTORE's HI16 and LO16; ROW_MASK and the bits of LaneConfig but 2 and 8; SFPCONFIG by flags or a mask of columns": documented(
+            "TT-ISA alone, of each instruction: ttsim v1.10.0 refuses these"
+        ),
+        "SFPLUTFP32 and SFPENCC read all bits of the modifier and the immediate": documented(
+            "TT-ISA of Blackhole, as ttsim; the functional models of earlier pages test bits of other meaning"
+        ),
+        "SFP_STOCH_RND steps the random numbers of enabled lanes in every rounding": documented(
+            "TT-ISA since 585749d, as ttsim; earlier pages step them in stochastic rounding alone"
+        ),
+        "SFPCONFIG's immediate puts 2**-9 in LReg 12": documented(
+            "TT-ISA SFPCONFIG since f916ebc; earlier pages have 2**-16; ttsim v1.10.0 refuses the immediate"
+        ),
+        "LReg 11 to 14 have SFPCONFIG's defaults after reset": _ttsim_choice("v1.10.0; TT-ISA LReg does not say"),
+        "A modifier that a page of the Vector unit calls reserved is refused, though the page says what silicon does with it": chosen(
+            "TT-ISA: not architecturally guaranteed; SFPMUL24's adder and Wormhole's SFPSHFT2 are modelled, as they take no modifier of their own"
+        ),
+        "SFPLOAD reads an undefined row of Dst as 0, and SFPSTORE defines a row when it writes the last column": _ttsim_choice(
+            "TT-ISA ZEROACC calls both undefined"
+        ),
+        "A word whose VD is 12 or more becomes a template in disabled lanes too": chosen(
+            "TT-ISA SFPCONFIG does not say; ttsim refuses disabled lanes"
+        ),
+        "In the core an instruction of the thread of an SFPLOADMACRO is a cycle, and cycles pass at the end of a run": chosen(
+            "TT-ISA SFPLOADMACRO counts cycles of a clock, which the core has not"
+        ),
         "A BFP2 or BFP4 datum whose truncated magnitude is 0 loses its sign": _ttsim_choice(
             "the sign is set only when the datum's own magnitude is not zero"
         ),
@@ -162,6 +193,8 @@ class TensixNumerics:
     stochastic_compare : comparison of discarded and random bits in stochastic rounding.
     sfpu_round_to_zero : SFP_STOCH_RND has the rounding mode "zero".
     sfpstore_flush : SFPSTORE makes an FP32 denormal a zero of its sign, as it does with BF16.
+    sfpabs_clears_infinity : SFPABS of FP32 makes -infinity +infinity; else it leaves it, as it leaves NaN.
+    sfpu_reset_conditional : conditional execution is on at reset, and all flags are set; else it is off, and they are not.
     sfpu_sign_magnitude : SFPSTORE's modes 12 and 13 convert two's complement to sign and magnitude, and SFPLOAD's back;
         SFPLOAD's mode 5 reads 7 bits of an INT8 magnitude, else 8.
     move_masking : bits that MOVB2D and MOVB2A clear.
@@ -198,6 +231,8 @@ class TensixNumerics:
     stochastic_compare: StochasticCompare
     sfpu_round_to_zero: bool
     sfpstore_flush: bool
+    sfpabs_clears_infinity: bool
+    sfpu_reset_conditional: bool
     sfpu_sign_magnitude: bool
     move_masking: MoveMasking
     moves_follow_fp32: bool
@@ -298,6 +333,8 @@ WORMHOLE = preset(
     ),
     sfpu_round_to_zero=(False, documented("TT-ISA SFPSTOCHRND: to nearest or stochastic")),
     sfpstore_flush=(True, _ttsim("flushes on both chips; TT-ISA SFPSTORE on Blackhole alone")),
+    sfpabs_clears_infinity=(True, _ttsim("as the text of TT-ISA SFPABS; its functional model leaves -infinity")),
+    sfpu_reset_conditional=(True, _ttsim("v1.10.0; TT-ISA VectorUnit starts with flags and their use false")),
     sfpu_sign_magnitude=(True, documented("TT-ISA SFPSTORE, SFPLOAD: INT32_SM and INT8_COMP; INT8 to 127")),
     move_masking=(MoveMasking.NONE, _ttsim("v1.10.0; TT-ISA MOVB2D since 88d4bf9 masks by SrcB's format")),
     moves_follow_fp32=(False, _ttsim("v1.10.0: TF32 alone makes 32-bit words")),
@@ -326,6 +363,8 @@ WORMHOLE_DOCUMENTED = WORMHOLE.variant(
     src_a_row_step=(8, documented("TT-ISA MVMUL: the start row is masked with 0x38")),
     gmpool_fp16=(GmpoolFp16.LITERAL, documented("TT-ISA GMPOOL: the functional model adds the exponents and wraps")),
     sfpstore_flush=(False, documented("TT-ISA SFPSTORE: FP32 denormals are flushed on Blackhole alone")),
+    sfpabs_clears_infinity=(False, documented("TT-ISA SFPABS: the functional model leaves codes from 0xFF800000 on")),
+    sfpu_reset_conditional=(False, documented("TT-ISA VectorUnit: LaneFlags and UseLaneFlagsForLaneEnable are false")),
     move_masking=(MoveMasking.OWN_FORMAT, documented("TT-ISA MOVB2D, MOVB2A since 88d4bf9")),
 )
 """The same where the vendor's documents contradict the simulator."""

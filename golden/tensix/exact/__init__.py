@@ -1,4 +1,4 @@
-"""Tenstorrent Wormhole's Tensix Matrix unit on scalars, in unbounded integers and fractions."""
+"""Tensix's units on scalars, in unbounded integers and fractions."""
 
 from bitpath.golden.tensix.exact.conversions import (
     add_to_l1,
@@ -37,7 +37,7 @@ from bitpath.golden.tensix.exact.dot import (
     trace_dot16_integer,
 )
 from bitpath.golden.tensix.exact.matrix import dst_word, maximum, moved_source, source_word
-from bitpath.golden.tensix.exact.vector import loaded, rounds_up, stochastic_round, stored
+from bitpath.golden.tensix.exact.sfpu import loaded, rounds_up, stochastic_round, stored
 
 __all__ = [
     "Accumulation",

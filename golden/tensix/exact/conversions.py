@@ -15,7 +15,7 @@ from bitpath.golden.scalar.rounding import floor_log2, round_to_format, round_to
 from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, EXPONENT5_FORMATS, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange, TensixNumerics
 from bitpath.golden.tensix.declarations.quasar import MxFormat
-from bitpath.golden.tensix.exact.vector import rounds_up
+from bitpath.golden.tensix.exact.sfpu import rounds_up
 
 # Quasar's MX formats on scalars: the scale of a block, an element, and a source word.
 #

@@ -410,5 +410,14 @@ MATRIX_UNIT = Unit(
         ("gmpool_fp16", "move_masking", "moves_follow_fp32", "moves_widen_exponent", "low_half_shows_stale"),
         "no operation here pools or moves rows",
     )
-    | dict.fromkeys(("stochastic_compare", "sfpstore_flush", "sfpu_sign_magnitude"), "the Vector unit is not probed"),
+    | dict.fromkeys(
+        (
+            "stochastic_compare",
+            "sfpstore_flush",
+            "sfpabs_clears_infinity",
+            "sfpu_reset_conditional",
+            "sfpu_sign_magnitude",
+        ),
+        "the Vector unit is not probed",
+    ),
 )

@@ -19,7 +19,7 @@ from bitpath.golden.scalar.rounding import round_to_format
 from bitpath.golden.tensix.declarations.formats import Format, Style
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE
 from bitpath.golden.tensix.exact import multiply_add, trace_dot16
-from bitpath.golden.tensix.exact.vector import fma
+from bitpath.golden.tensix.exact.fma import fma
 
 # The scalar bfloat16 fused multiply-add against exact fractions, and the error of each simplification in the Matrix unit.
 

@@ -9,7 +9,7 @@ from cocotb.triggers import Timer
 from bitpath.golden.tensix.convert.formats import INTEGERS
 from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS
 from bitpath.golden.tensix.core.packer import MASKS, RELATIVE, Store, pacr, stores_of
-from bitpath.golden.tensix.core.state import State
+from bitpath.golden.tensix.core.state import THREADS, State
 from bitpath.golden.tensix.declarations.encodings import FIELDS, WIDTHS
 from bitpath.golden.tensix.declarations.formats import (
     COLUMNS,
@@ -26,7 +26,6 @@ from bitpath.rtl.tensix.core.pack_address import PackAddress
 from bitpath.rtl.tensix.core.row_packer import ADDRESS_BITS, FLUSH_STEPS, PACKERS, SOURCES, pack_rows_layout
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.program.loads import ALL_COLUMNS, packings
-from bitpath.verif.tensix.program.programs import THREADS
 from bitpath.verif.tensix.program.views import (
     NO_FORMATS,
     other_fields,

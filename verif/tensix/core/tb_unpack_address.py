@@ -8,7 +8,7 @@ from cocotb.triggers import Timer
 
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS, DST32_FORMATS, L1_BYTES
-from bitpath.golden.tensix.core.state import State
+from bitpath.golden.tensix.core.state import THREADS, State
 from bitpath.golden.tensix.core.unpacker import CONTEXTS, CONTEXTS_1, SKIPPED_ROWS, Load, load_of, unpacr
 from bitpath.golden.tensix.declarations.encodings import FIELDS, WIDTHS
 from bitpath.golden.tensix.declarations.formats import (
@@ -25,7 +25,6 @@ from bitpath.rtl.tensix.core.decode import ZERO_FIELDS
 from bitpath.rtl.tensix.core.row_unpacker import rows_layout
 from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved, unpack
-from bitpath.verif.tensix.program.programs import THREADS
 from bitpath.verif.tensix.program.views import (
     NO_FORMATS,
     other_fields,

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.core.counters import (
+from bitpath.golden.tensix.declarations.encodings import DIMENSIONS, MODIFIERS
+from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
+from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
+from bitpath.golden.tensix.exact import add, maximum, multiply_add
+from bitpath.golden.tensix.isa import decode, encode
+from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
+from bitpath.golden.tensix.operands.counters import (
     Adc,
     Adcs,
     Modifier,
@@ -21,12 +27,6 @@ from bitpath.golden.tensix.core.counters import (
     setadcxx,
     setrwc,
 )
-from bitpath.golden.tensix.declarations.encodings import DIMENSIONS, MODIFIERS
-from bitpath.golden.tensix.declarations.formats import STYLE_OWN_FORMAT, Format, Style
-from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
-from bitpath.golden.tensix.exact import add, maximum, multiply_add
-from bitpath.golden.tensix.isa import decode, encode
-from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
 from bitpath.verif.kit.known_answers import answers, skip_absent
 from bitpath.verif.tensix.golden.samples import scalar_dot
 

@@ -14,30 +14,25 @@ import numpy as np
 
 from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS, settled_formats
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS
+from bitpath.golden.tensix.convert.unpack import L1_BYTES as DATUM_BYTES
+from bitpath.golden.tensix.core.programs import LEFT, RESULT, CoreProgram, assembled, config_lines, own_field
 from bitpath.golden.tensix.core.unpacker import CONTEXTS, CONTEXTS_1
 from bitpath.golden.tensix.declarations.encodings import FIELDS
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, FACE, SRC_ROWS, Chip, Fidelity, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
+from bitpath.golden.tensix.matmul.product_program import (
+    FREE,
+    PACKED,
+    Product,
+    begin_lines,
+    configuration,
+    pack_mop,
+    pack_words,
+)
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.rtl.tensix.core.row_packer import SOURCES
 from bitpath.rtl.tensix.core.row_unpacker import DST32_FORMATS
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
-from bitpath.verif.tensix.program.programs import (
-    DATUM_BYTES,
-    FREE,
-    LEFT,
-    PACKED,
-    RESULT,
-    CoreProgram,
-    Product,
-    assembled,
-    begin_lines,
-    config_lines,
-    configuration,
-    own_field,
-    pack_mop,
-    pack_words,
-)
 
 SHIFTED = ("shifted", "shifted and transposed")
 MODES = ("plain", "transposed", "tilised", "to Dst", "forced", "zeros", *SHIFTED)
@@ -232,7 +227,7 @@ def _move_words(load: Load) -> tuple[int, ...]:
 
 def _width(fmt: Format) -> int:
     """Return the bytes of a datum in the unpacker's output address."""
-    return 4 if fmt in DST32_FORMATS else DATUM_BYTES.get(fmt, 2 if fmt is Format.INT16 else 1)
+    return 4 if fmt in DST32_FORMATS else DATUM_BYTES.get(fmt, 1)
 
 
 def cases(chip: Chip) -> list[tuple[str, Format]]:

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
+from bitpath.golden.tensix.core.programs import MATH, PACK, UNPACK
 from bitpath.golden.tensix.declarations.encodings import ENCODINGS, OPCODE_LOW
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, Chip
 from bitpath.golden.tensix.isa import decode, encode
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.verif.tensix.program.golden_core import fault_of
-from bitpath.verif.tensix.program.programs import MATH, PACK, UNPACK, configure, execute, loaded
+from bitpath.verif.tensix.program.programs import configure, execute, loaded
 
 UndefinedBehavior = tensix.UndefinedBehavior
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.declarations.encodings import FIELDS, THREAD_CONTROL_FROM
+from bitpath.golden.tensix.declarations.encodings import FIELDS, GOLDEN_FIELDS, THREAD_CONTROL_FROM
+from bitpath.golden.tensix.declarations.formats import DST16_BF16
 from bitpath.golden.tensix.isa import assemble
 from bitpath.verif.tensix.program.programs import MATH, PACK, UNPACK, configure, execute
 
@@ -233,6 +234,33 @@ def test_the_threshold_of_exponents(chip):
     configure(core, PACK, edge_mask=0xFFFF, exponent_threshold=127, exponent_threshold_enabled=1)
     execute(core, PACK, "SETADCXX units=4, end=15\nPACR packers=1, last=1")
     assert (core.l1[0x100:0x120].view("<u2") >> 7).tolist() == [0] * 7 + list(range(127, 136))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_edge_masks_by_rows(seed):
+    """Two PACRs of three rows, datum by datum as the page's tile position generator counts them."""
+    rng = np.random.default_rng(seed)
+    core = tensix.Core("wormhole", l1_bytes=4096)
+    expected = rng.integers(0x80, 0x7F80, (6, 16)).astype(np.uint32)
+    core.state.dst.write(0, expected, DST16_BF16)
+    configure(core, PACK, dst_format=5, pack_in_format=5, pack_out_format=5, pack_uncompressed=1, pack_address=15)
+    masks = rng.integers(0, 1 << 16, 4).tolist()
+    rows, selected, plane = rng.integers(0, 4, 16).tolist(), seed, (4, 16, 0, 5)[seed]
+    places = GOLDEN_FIELDS[core.chip]
+    for number, mask in enumerate(masks[1:]):
+        core.config.write(PACK, places["edge_masks"][number].register, mask)
+    core.config.write(PACK, places["edge_mask"][0].register, masks[0] | (seed & 1) << 16 | selected << 17)
+    word = sum(number << 2 * row for row, number in enumerate(rows))
+    core.config.write(PACK, places["row_sets"][selected].register, word)
+    core.config.write(PACK, places["reads_per_plane"][0].register, plane << 8)
+    configure(core, PACK, packer_y_stride=32, pack_modifier=3)
+    execute(core, PACK, "SETADCXX units=4, end=47\nPACR packers=1\nPACR packers=1, last=1")
+    for row, column in np.ndindex(6, 16):
+        if not masks[rows[row % (plane or 256) & 15]] >> column & 1:
+            expected[row, column] = 0xFF80 if seed & 1 else 0
+    assert core.l1[0x100:0x1C0].view("<u2").reshape(6, 16).tolist() == expected.tolist()
+    execute(core, PACK, "SETADCXY units=4, which=2\nPACR packers=1, last=1")
+    assert core.l1[0x100:0x160].tolist() == expected[:3].astype("<u2").view(np.uint8).reshape(-1).tolist()
 
 
 @CHIPS

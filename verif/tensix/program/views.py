@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 from random import Random
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.core.counters import Adc, Adcs, Channel, Rwc
 from bitpath.golden.tensix.core.state import BANKS, THREADS, State
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, DIMENSIONS, FIELDS, THREAD_FIELDS, WIDTHS
 from bitpath.golden.tensix.declarations.formats import Chip, Format
 from bitpath.golden.tensix.isa import Instruction, decode, encode
+from bitpath.golden.tensix.operands.counters import Adc, Adcs, Channel, Rwc
 from bitpath.rtl.tensix.core.config_file import held_thread_fields, known_bits
 from bitpath.rtl.tensix.core.decode import instruction_layout
 from bitpath.rtl.tensix.core.matrix_operands import Implied

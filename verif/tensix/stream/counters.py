@@ -8,8 +8,10 @@ from typing import Any
 from amaranth.lib import data
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.golden.tensix.core import counters as adcs
-from bitpath.golden.tensix.core.counters import (
+from bitpath.golden.tensix.declarations.encodings import DIMENSIONS, INDEX_BITS, MODIFIERS
+from bitpath.golden.tensix.isa.words import decode
+from bitpath.golden.tensix.operands import counters as adcs
+from bitpath.golden.tensix.operands.counters import (
     COUNTERS,
     Adcs,
     Channel,
@@ -20,8 +22,6 @@ from bitpath.golden.tensix.core.counters import (
     modifier_number,
     setrwc,
 )
-from bitpath.golden.tensix.declarations.encodings import DIMENSIONS, INDEX_BITS, MODIFIERS
-from bitpath.golden.tensix.isa.words import decode
 from bitpath.rtl.tensix.stream.counters import (
     AB,
     ADC_INSTRUCTION,

@@ -2,9 +2,9 @@
 
 from itertools import product
 
-from bitpath.golden.tensix.core.counters import COUNTERS
 from bitpath.golden.tensix.declarations.encodings import INDEX_BITS
 from bitpath.golden.tensix.declarations.formats import Chip
+from bitpath.golden.tensix.operands.counters import COUNTERS
 from bitpath.rtl.tensix.stream.counters import AB, BIAS, DST, SET_BASE, CounterConfig, Rwc, RwcOp
 from bitpath.verif.kit.unit_bench import UnitBench, cases, cross, pauses
 from bitpath.verif.tensix.stream.counters import CounterTable, Rwcs

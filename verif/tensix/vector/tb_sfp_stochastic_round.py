@@ -20,7 +20,8 @@ from bitpath.golden.scalar.rounding import round_to_format, round_to_integer
 from bitpath.golden.tensix import Prng, sfp_stoch_rnd
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.vector import LARGEST, SIGNED, StochasticMode, step
+from bitpath.golden.tensix.sfpu.prng import step
+from bitpath.golden.tensix.sfpu.rounding import LARGEST, SIGNED, StochasticMode
 from bitpath.rtl.tensix.vector.sfp_stochastic_round import STEPS, SfpStochasticRound
 from bitpath.rtl.tensix.vector.stochastic_round import (
     LANE_BITS,

@@ -69,7 +69,7 @@ def formal(place):
 
 def mutation(place):
     failures = []
-    names = ["golden/tensix/exact/vector", "golden/tensix/operands/registers"]
+    names = ["golden/tensix/exact/fma", "golden/tensix/operands/registers"]
     tasks = chosen(names, everything=False, golden=False)
     records = list(sweep(tasks, 1, 1, Console(quiet=True), failures, place))
     assert failures == []

@@ -22,6 +22,7 @@ SAMPLES = {
     trainium3: trainium3_samples.VECTORISED | core_samples.VECTORISED,
     tensix: tensix_samples.VECTORISED,
     tensix.llk: tensix_samples.LLK,
+    tensix.sfpu: tensix_samples.SFPU,
     aie_ml_v2: aie_samples.VECTORISED,
     exact.trainium3: trainium3_samples.EXACT | core_samples.EXACT,
     exact.tensix: tensix_samples.EXACT,

@@ -276,7 +276,14 @@ def _four(adc: Adc, step: Callable[[Channel, str, int], Channel], which: int, va
 
 COUNTERS = ("src_a", "src_b", "dst")
 """Counters with a Cr, in the order of the bits of SETRWC's and INCRWC's `cr` and of SETRWC's `which`."""
-RWC_WIDTHS = {"src_a": SRC_BITS, "src_b": SRC_BITS, "dst": DST_BITS, "fidelity_phase": PHASE_BITS, "extra_bit": 1}
+RWC_WIDTHS = {
+    "src_a": SRC_BITS,
+    "src_b": SRC_BITS,
+    "dst": DST_BITS,
+    "fidelity_phase": PHASE_BITS,
+    "extra_bit": 1,
+    "stack": DST_BITS,
+}
 
 
 @checked
@@ -290,6 +297,7 @@ class Rwc(Counters):
     dst, dst_cr : rows, 10 bits.
     fidelity_phase : 2 bits.
     extra_bit : ExtraAddrModBit, which makes Wormhole's modifier index i + 4.
+    stack : Sp, a row of Blackhole's, which SFPLOAD and SFPSTORE of INT32_ALL step.
 
     Raises
     ------
@@ -304,6 +312,7 @@ class Rwc(Counters):
     dst_cr: int = 0
     fidelity_phase: int = 0
     extra_bit: int = 0
+    stack: int = 0
 
     WIDTHS = RWC_WIDTHS
 

@@ -1,0 +1,6 @@
+"""The Vector unit, SFPU: 32 lanes of 32 bits, and straight-line programs on batches of Dst tiles."""
+
+from bitpath.golden.tensix.sfpu.lanes import Lanes
+from bitpath.golden.tensix.sfpu.run import run
+
+__all__ = ["Lanes", "run"]
