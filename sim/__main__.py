@@ -40,7 +40,7 @@ COMMANDS = {
 """Module of each command for users."""
 SELF = {
     **dict.fromkeys(("agree", "coverage", "deep", "formal", "mutate", "test-sim"), "campaigns"),
-    **dict.fromkeys(("bench", "explore", "report", "synth", "tools"), "measures"),
+    **dict.fromkeys(("bench", "explore", "functions", "report", "synth", "tools"), "measures"),
 }
 """Module of each command that checks or measures bitpath itself."""
 

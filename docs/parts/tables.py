@@ -8,6 +8,7 @@ import wavedrom
 
 from bitpath.golden import trainium3
 from bitpath.golden.formats.catalogue import CATALOGUE
+from bitpath.golden.tensix import llk
 from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig
@@ -64,6 +65,27 @@ def emitted() -> str:
     return markdown(["unit", *(f"{size}x{size}, bytes" for size in SIZES), "ratio"], rows)
 
 
+def functions() -> str:
+    """Return the kernel library's functions with operands, forms, parameters and source."""
+    rows = [
+        [
+            f"`{name}`",
+            each.operands,
+            ", ".join(each.forms),
+            {None: "16, 32", False: "16", True: "32"}[each.dst32],
+            ", ".join(f"{key} {value}" for key, value in each.parameters.items()),
+            each.source,
+        ]
+        for name, each in llk.FUNCTIONS.items()
+    ]
+    return markdown(["function", "operands", "forms", "bits of Dst", "parameters", "source"], rows)
+
+
+def absent_functions() -> str:
+    """Return the kernel library's functions that golden has not, with their reasons."""
+    return markdown(["function", "why"], [[f"`{name}`", reason] for name, reason in llk.ABSENT.items()])
+
+
 def _engine(**size: int) -> EngineConfig:
     return EngineConfig(array=ArrayConfig(**size))
 
@@ -104,5 +126,7 @@ def names() -> Mapping[str, Callable[..., Any] | Mapping[str, str] | str | int]:
             ["wing", "folders", "files", "lines", "imports between folders", "reads the wings"], house.counts()
         ),
         "wave": wave,
+        "function_list": functions,
+        "absent_functions": absent_functions,
         "exit_codes": lambda: markdown(["code", "meaning"], [list(each) for each in EXIT_CODES.items()]),
     }

@@ -58,8 +58,8 @@ from bitpath.golden.tensix.core.state import (
     Wait,
 )
 from bitpath.golden.tensix.core.unpacker import action, setdvalid, unpacr, unpacr_nop
-from bitpath.golden.tensix.core.vector import execute_vector, pass_cycle, pass_cycles, seed_lanes
-from bitpath.golden.tensix.declarations.encodings import FIELDS, WORD_BITS
+from bitpath.golden.tensix.core.vector import execute_vector, pass_cycle, pass_cycles
+from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.isa import Instruction, MopExpander, ReplayExpander, encode
@@ -101,26 +101,19 @@ def wrcfg(state: State, thread: int, instruction: Instruction) -> None:
     if instruction["wide"]:
         gpr, register, count = gpr & ~(WIDE - 1), register & ~(WIDE - 1), WIDE
     state.config.write_all(thread, register, state.gprs[thread][gpr : gpr + count])
-    take_over(state, thread, *range(register, register + count))
+    state.take_over(thread, *range(register, register + count))
 
 
 def rmwcib(state: State, thread: int, instruction: Instruction) -> None:
     """Execute RMWCIB0 to 3: the bits of a mask in one byte of a register."""
     shift = 8 * int(instruction.name[-1])
     state.config.write(thread, instruction["register"], instruction["data"] << shift, instruction["mask"] << shift)
-    take_over(state, thread, instruction["register"])
+    state.take_over(thread, instruction["register"])
 
 
 def setc16(state: State, thread: int, instruction: Instruction) -> None:
     """Execute SETC16: a register of the thread's own."""
     state.config.write_thread(thread, instruction["register"], instruction["value"])
-
-
-def take_over(state: State, thread: int, *registers: int) -> None:
-    """Take over Blackhole's permutations of Dst rows, and a seed of random numbers, from registers that were written."""
-    if FIELDS[state.chip]["prng_seed"][0].register in registers:
-        seed_lanes(state, state.config.read("prng_seed", thread))
-    state.permute_dst(thread)
 
 
 # Instructions that move a thread's counters alone: SETRWC, INCRWC, SETADC and its relatives.
@@ -350,9 +343,9 @@ UNITS: dict[str, Execute] = {
     **dict.fromkeys(PRODUCTS, execute_product),
     **dict.fromkeys(ADC_INSTRUCTIONS, execute_adc),
     **dict.fromkeys(("RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), rmwcib),
-    **dict.fromkeys(VECTOR_INSTRUCTIONS, execute_vector),
     **dict.fromkeys(ARITHMETIC, arithmetic),
     **dict.fromkeys(("DMANOP", "FLUSHDMA", "GATESRCRST"), nothing),
+    **dict.fromkeys(VECTOR_INSTRUCTIONS, execute_vector),
     "SETDMAREG": setdmareg,
     "REG2FLOP": reg2flop,
     "LOADIND": loadind,

@@ -138,7 +138,7 @@ def cfgshiftmask(state: State, thread: int, instruction: Instruction) -> None:
         old &= ~_rotated(mask, instruction["rotate"])
     results = old | value, old & value, old ^ value, old + value, old | ~value, old & ~value, old ^ ~value, old - value
     state.config.write(thread, register, results[instruction["operation"]] & WORD)
-    state.permute_dst(thread)
+    state.take_over(thread, register)
 
 
 def _rotated(value: int, amount: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bitpath.golden.arrays.parallel import owned
 from bitpath.golden.tensix.declarations.encodings import (
+    FIELDS,
     GOLDEN_FIELDS,
     GOLDEN_THREAD_FIELDS,
     REGISTERS,
@@ -35,6 +36,7 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.operands.counters import Adcs, Rwc, after_modifier, settled_number
 from bitpath.golden.tensix.sfpu.clock import Clock
 from bitpath.golden.tensix.sfpu.lanes import Lanes
+from bitpath.golden.tensix.sfpu.prng import Prng
 
 # Errors of programs of Tensix instructions.
 
@@ -485,8 +487,10 @@ class State:
         if any(words):
             self.rwc[thread] = after_modifier(rwc, *words, chip=self.chip, fidelity=fidelity)
 
-    def permute_dst(self, thread: int) -> None:
-        """Take over Blackhole's permutations of Dst rows from the configuration."""
+    def take_over(self, thread: int, *registers: int) -> None:
+        """Take over Blackhole's permutations of Dst rows, and a seed of random numbers, from registers that were written."""
+        if FIELDS[self.chip]["prng_seed"][0].register in registers:
+            self.sfpu.prng[:] = Prng(self.config.read("prng_seed", thread)).state
         if self.chip is Chip.BLACKHOLE:
             self.dst.remapped = bool(self.config.read("remap_addrs", thread))
             self.dst.swizzled = bool(self.config.read("swizzle_32b", thread))

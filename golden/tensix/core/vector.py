@@ -23,7 +23,6 @@ from bitpath.golden.tensix.sfpu.access import (
 from bitpath.golden.tensix.sfpu.conversion import StoreMode
 from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.tensix.sfpu.lanes import Lanes
-from bitpath.golden.tensix.sfpu.prng import Prng
 
 
 def execute_vector(state: State, thread: int, instruction: Instruction) -> None:
@@ -51,11 +50,6 @@ def pass_cycles(state: State) -> None:
     """Let the cycles pass for which scheduled instructions wait when no thread goes on."""
     if state.clock.active:
         state.clock.finish(state.sfpu, partial(_perform, state, state.clock.thread))
-
-
-def seed_lanes(state: State, seed: int) -> None:
-    """Take over a seed that was written to PRNG_SEED."""
-    state.sfpu.prng[:] = Prng(seed).state
 
 
 def _perform(

@@ -138,8 +138,8 @@ _FIELDS = (
     ("swizzle_32b", "-|220.0:1"),
     ("remap_addrs", "-|220.1:1"),
     ("zeroacc_absolute_tile_mode", "-|220.3:1"),
-    # Contexts of the unpackers, of which the fields above are context 0. Unpacker 1 has two contexts; kernels set `uncompressed_1` of
-    # eight.
+    # Contexts of the unpackers, of which the fields above are context 0. Unpacker 1 has two; kernels set
+    # `uncompressed_1` of eight.
     ("context_count", "60.6:2 100.6:2|72.6:2 120.6:2"),
     ("last_shift_amount", "60.28:4|72.28:4"),
     (
@@ -164,7 +164,7 @@ _FIELDS = (
     ("base_offsets_0", "80.0:16 81.0:16 82.0:16 83.0:16|92.0:16 93.0:16 94.0:16 95.0:16"),
     ("base_offsets_1", "120.0:16 121.0:16|140.0:16 141.0:16"),
 )
-# Fields that golden's core reads and RTL has not: formats that override others, sets of edge masks, and counters of another thread.
+# Fields that golden's core reads and RTL has not: formats that override others, sets of edge masks, counters of another thread.
 # `all_uncompressed` counts only with its override, which is not modelled.
 _GOLDEN_FIELDS = (
     ("src_a_value", "0.0:4"),

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of, shown
+from bitpath.golden.arrays.arguments import check_choice, check_instance, check_length, checked, integer, one_of, shown
 from bitpath.golden.arrays.files import parse_json
 from bitpath.golden.tensix.convert.formats import INTEGERS
 from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS, check_relu, row_masks, settled_formats
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS
+from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,
@@ -29,6 +30,8 @@ from bitpath.golden.tensix.declarations.formats import (
     Style,
 )
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
+from bitpath.golden.tensix.llk.functions.function import Function, Mode, numbers_by_name
+from bitpath.golden.tensix.llk.functions.table import FUNCTIONS
 from bitpath.golden.tensix.matmul.host import TILE_ROWS
 from bitpath.golden.tensix.operands.arguments import check_dst32, format_member, phases
 
@@ -127,6 +130,7 @@ class Op(Enum):
     UNARY_BROADCAST = "unary_broadcast"  # a broadcast operand, by way of SrcB
     REDUCE_BLOCK_MAX = "reduce_block_max"  # the maximum of each row of a row of tiles, in column 0 of one tile
     PACK_ROWS = "pack_rows"  # the first rows of 16 datums of each tile
+    SFPU = "sfpu"  # a function, or words, of the Vector unit on a copy in Dst
 
 
 class Broadcast(Enum):
@@ -175,7 +179,7 @@ BINARY = (Op.MATMUL, *ELEMENTWISE, *REDUCTIONS)
 ROW_MAJOR_RESULTS = (Op.UNTILIZE, Op.PACK_UNTILIZE, Op.PACK_ROWS)
 REARRANGING = (Op.TRANSPOSE, Op.UNARY_BROADCAST)
 """Operations that move the halves of 32-bit words within Dst, with all their bits."""
-TO_DST = (Op.DATACOPY, Op.TILIZE, Op.UNTILIZE, Op.PACK_UNTILIZE, Op.PACK_ROWS, *REARRANGING)
+TO_DST = (Op.DATACOPY, Op.TILIZE, Op.UNTILIZE, Op.PACK_UNTILIZE, Op.PACK_ROWS, Op.SFPU, *REARRANGING)
 """Operations whose operand may go to a 32-bit Dst without SrcA."""
 
 
@@ -227,6 +231,10 @@ class Case:
     dest_reuse : of element-wise operations.
     pool, reduce_dim : of "reduce".
     pack_rows : of "pack_rows": rows of 16 datums of each tile, 1 to 64.
+    function, approximate, fast, parameters : of "sfpu": a name of `FUNCTIONS` of one or two operands, its form, and a mapping of
+        parameters, which becomes pairs. Both operands are copied to Dst.
+    words : of "sfpu": instead of a function, instructions of the Vector unit for each tile, with the right operand's tile 64 rows
+        after the left one's.
     unpack_transpose_faces, unpack_transpose_within_face : the operand of SrcA has its faces 1 and 2 exchanged, and each face
         transposed; of "matmul", element-wise operations and "datacopy" by way of SrcA.
     relu, relu_threshold, round_10b, edge_minus_infinity : as `tensix.pack` takes them.
@@ -261,6 +269,11 @@ class Case:
     pool: Pool | str = Pool.SUM
     reduce_dim: ReduceDim | str = ReduceDim.COL
     pack_rows: int = TILE_ROWS
+    function: str | None = None
+    approximate: bool = False
+    fast: bool = False
+    parameters: Any = ()
+    words: tuple[int, ...] = ()
     unpack_transpose_faces: bool = False
     unpack_transpose_within_face: bool = False
     relu: int = 0
@@ -291,6 +304,12 @@ class Case:
             object.__setattr__(self, name, _dimensions(name, getattr(self, name), self._tile_of(name)))
         if self.edge_mask is not None:
             object.__setattr__(self, "edge_mask", _edge_mask(self.edge_mask, prod(self.tile)))
+        object.__setattr__(self, "parameters", tuple(sorted(numbers_by_name(self.parameters).items())))
+        if self.function is not None:
+            check_instance("function", self.function, str)
+        words = (integer(f"words[{i}]", each, range(1 << WORD_BITS)) for i, each in enumerate(self.words))
+        object.__setattr__(self, "words", tuple(words))
+        self._check_function()
         self._check_shapes()
         self._check_sources()
         self._check_options()
@@ -346,8 +365,24 @@ class Case:
 
     @property
     def held(self) -> Format:
-        """Format of Dst's words."""
-        return dst_format(self.sources[0], dst32=self.dst32)
+        """Format of Dst's words in the end."""
+        result = self._function.result if self.function else None
+        return result or dst_format(self.sources[0], dst32=self.dst32)
+
+    @property
+    def function_words(self) -> list[int]:
+        """Instructions of the Vector unit for a tile."""
+        if not self.function:
+            return list(self.words)
+        return self._function.words(self._mode, **dict(self.parameters))
+
+    @property
+    def _function(self) -> Function:
+        return FUNCTIONS[str(self.function)]
+
+    @property
+    def _mode(self) -> Mode:
+        return Mode(chip=self.chip, approximate=self.approximate, fast=self.fast, dst32=self.dst32)
 
     @property
     def tiles(self) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -385,10 +420,33 @@ class Case:
             return (rows, TILE) if name == "dimensions_a" else (TILE, columns)
         return self.tile
 
+    def _check_function(self) -> None:
+        if self.op is not Op.SFPU:
+            return
+        if (self.function is None) == (not self.words):
+            given = "both" if self.words else "neither"
+            raise ValueError(f"function or words must be given with sfpu, one of them, not {given}")
+        if self.function is None:
+            return
+        function = FUNCTIONS[check_choice("function", self.function, FUNCTIONS)]
+        function.checked_parameters(self._mode, dict(self.parameters))
+        narrow = function.reads_uint16 or function.writes_uint16 or function.writes_fp16
+        if function.operands > 2 or narrow or function.draws:
+            raise ValueError(
+                f"function must be one of one or two operands and Dst's format in a case, not {self.function}; use llk.apply"
+            )
+        if function.operands != 1 + (self.in_b is not None):
+            wanted = "a format" if function.operands == 2 else "None"
+            raise ValueError(f"in_b must be {wanted} with {self.function}, not {_named(cast(Any, self.in_b))}")
+
     def _check_shapes(self) -> None:
         a, b = self.dimensions_a, self.dimensions_b
         if self.op not in TINY and self.tile != (TILE, TILE):
             raise ValueError(f"tile must be (32, 32) with {cast(Op, self.op).value}, not {self.tile}")
+        if self.op is Op.SFPU and self.in_b is not None:
+            if a != b:
+                raise ValueError(f"dimensions_b must be {a} as dimensions_a, not {b}")
+            return
         if (self.in_b is None) == (self.op in BINARY):
             wanted = "a format" if self.op in BINARY else "None"
             raise ValueError(f"in_b must be {wanted} with {cast(Op, self.op).value}, not {_named(self.formats.in_b)}")
@@ -445,6 +503,7 @@ class Case:
             ("broadcast", (*ELEMENTWISE, Op.UNARY_BROADCAST)),
             ("dest_reuse", ELEMENTWISE),
             ("pack_rows", (Op.PACK_ROWS,)),
+            *((name, (Op.SFPU,)) for name in ("function", "approximate", "fast", "parameters", "words")),
             ("pool", (Op.REDUCE,)),
             ("reduce_dim", (Op.REDUCE,)),
             ("unpack_transpose_faces", transposing),

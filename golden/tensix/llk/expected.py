@@ -51,6 +51,7 @@ from bitpath.golden.tensix.matrix.mvmul import gapool, mvmul
 from bitpath.golden.tensix.matrix.pooling import gmpool
 from bitpath.golden.tensix.operands.arguments import broadcast_src_b
 from bitpath.golden.tensix.operands.registers import to_physical
+from bitpath.golden.tensix.sfpu.run import run
 
 # The Matrix unit's part of a case: the instructions of the kernel library, from tiles of source words to tiles of Dst.
 #
@@ -60,6 +61,8 @@ from bitpath.golden.tensix.operands.registers import to_physical
 
 def computed(case: Case, device: Device, src_a: np.ndarray | None, src_b: np.ndarray | None) -> tuple[np.ndarray, ...]:
     """Return Dst, uint32 [n, rows of a tile, 16], after each step: a phase of a tile of K, a phase, or the whole operation."""
+    if case.op is Op.SFPU:
+        return _functioned(case, device, src_a, src_b)
     if case.to_dst:
         return (_rearranged(case, src_a),)
     if src_a is None:
@@ -200,6 +203,21 @@ def _copied(case: Case, device: Device, words: np.ndarray, fmt: Format) -> np.nd
     a = _blocks(words)
     options = _options(case, device) | {"srca_format": fmt, "srcb_format": fmt, "style": style_of(fmt)}
     return elwadd(np.zeros_like(a), np.zeros_like(a), a, accumulate=False, **options).reshape(words.shape)
+
+
+def _functioned(case: Case, device: Device, left: np.ndarray, right: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    """Copy the operands to Dst, the right one's tile after the left one's, and run the Vector unit's words on each pair."""
+    given = [left] if right is None else [left, right]
+    copies = given if case.to_dst else [_copied(case, device, each, case.sources[0]) for each in given]
+    after = run(
+        case.function_words,
+        np.concatenate(copies, axis=1),
+        fp32=case.dst32,
+        src_b_format=case.sources[0],
+        chip=case.chip,
+        numerics=device.matrix,
+    )
+    return copies[0], after[:, :TILE_ROWS]
 
 
 def _reduced(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -> np.ndarray:
@@ -456,7 +474,8 @@ class Stages:
 
     Attributes
     ----------
-    src_a, src_b : uint32 [n, 64, 16], logical source words; None where the register is not read. A right operand of "matmul"
+    src_a, src_b : uint32 [n, 64, 16], logical source words; None where the register is not read. Both operands of "sfpu" pass
+        SrcA, the second one is in `src_b`. A right operand of "matmul"
         is in SrcA.
     dst_after_phase : uint32 [n, 64, 16] each, Dst after each fidelity phase, of "matmul" for each tile of K in turn; of
         operations without phases, and of "reduce", Dst at the end alone.
@@ -493,7 +512,7 @@ def expected(case: Case, l1_a: Any, l1_b: Any = None, *, l1_before: Any = None, 
     src_a, src_b, dst = _until_dst(case, device, operands)
     mid = middle(case, device, dst[-1], operands.bits)
     l1 = packed(case, device, dst[-1], operands.before, operands.bits)
-    return Stages(None if case.to_dst else src_a, src_b, dst, mid, l1)
+    return Stages(*((None, None) if case.to_dst else (src_a, src_b)), dst, mid, l1)
 
 
 class Operands(NamedTuple):

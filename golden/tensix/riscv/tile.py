@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from bitpath.golden.arrays.arguments import checked, integer
-from bitpath.golden.tensix.core.core import LARGEST, Core, Order, Trace, take_over
+from bitpath.golden.tensix.core.core import LARGEST, Core, Order, Trace
 from bitpath.golden.tensix.core.state import BANKS, GPRS, SEMAPHORES, THREADS, DeadlockError
 from bitpath.golden.tensix.declarations.encodings import MOP_WORDS, REGISTERS, THREAD_REGISTERS
 from bitpath.golden.tensix.declarations.formats import Chip
@@ -303,7 +303,7 @@ class Tile:
             raise ValueError("a thread's own configuration must be written by SETC16, not by a store")
         self._settle()
         self.core.config.write_bank(bank, register, value)
-        take_over(self.core.state, thread, register)
+        self.core.state.take_over(thread, register)
 
 
 class _HartBus:

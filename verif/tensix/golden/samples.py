@@ -184,9 +184,17 @@ L1 = {"l1_a": np.full(2 * 576, 100, np.uint8), "l1_b": np.full(2 * 1088, 101, np
 ADDING = llk.Case(**CASE | {"out_format": 5, "l1_accumulate": True})
 BEFORE = np.zeros(2048, np.uint8)
 LLK = {
-    "Case": CASE,
+    "Case": CASE | {"words": ()},
     "compare": {"case": ADDING, **L1, "device_l1": BEFORE, "l1_before": BEFORE},
     "expected": {"case": ADDING, **L1, "l1_before": BEFORE},
+    "Mode": {"chip": "blackhole", "approximate": True, "dst32": True},
+    "apply": {
+        "function": "elu",
+        "operands": np.full(64, 0xBF80, np.uint32),
+        "parameters": {"alpha": 2},
+        "seed": 5,
+        "src_b_format": 5,
+    },
     "grid": {},
 }
 ADDED = """
@@ -202,6 +210,7 @@ SFPU = {
         "src_b_format": 5,
         "lanes": sfpu.Lanes((2,)),
     },
+    "explain_lane": {"words": isa.assemble("SFPLOAD\nSFPSTORE"), "operands": [0x3F800000]},
 }
 DATUM = {"style": Style.BF16, "dst32": True, "phase": 3, "srca_format": Format.BF16, "srcb_format": Format.BF16}
 SUM = {name: value for name, value in DATUM.items() if name != "phase"}
