@@ -35,12 +35,12 @@ COMMANDS = {
     **dict.fromkeys(("asm", "export-c", "nki", "numerics", "rates"), "golden"),
     **dict.fromkeys(("identify", "ledger", "oracle", "probe"), "devices"),
     **dict.fromkeys(("emit", "units", "waves"), "units"),
-    **{name: name for name in ("check", "explain", "lm", "run")},
+    **{name: name for name in ("check", "explain", "lm", "run", "tensix")},
 }
 """Module of each command for users."""
 SELF = {
     **dict.fromkeys(("agree", "coverage", "deep", "formal", "mutate", "test-sim"), "campaigns"),
-    **dict.fromkeys(("bench", "explore", "report", "synth", "tools"), "measures"),
+    **dict.fromkeys(("bench", "explore", "functions", "report", "synth", "tools"), "measures"),
 }
 """Module of each command that checks or measures bitpath itself."""
 

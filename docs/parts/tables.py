@@ -8,6 +8,7 @@ import wavedrom
 
 from bitpath.golden import trainium3
 from bitpath.golden.formats.catalogue import CATALOGUE
+from bitpath.golden.tensix import llk
 from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.trainium3.array.config import ArrayConfig
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig
@@ -17,7 +18,7 @@ from bitpath.sim.engine.options import EXIT_CODES
 from bitpath.sim.study.numerics import TEXTS, documents, numerics_rows
 from bitpath.sim.study.numerics import standings as count_standings
 from bitpath.verif.properties import PROPERTIES
-from parts import core, datapaths, house, ledger, records, tile, units
+from parts import core, datapaths, house, kernels, ledger, records, tile, units
 from parts.records import markdown
 
 SIZES = (4, 32)
@@ -64,6 +65,27 @@ def emitted() -> str:
     return markdown(["unit", *(f"{size}x{size}, bytes" for size in SIZES), "ratio"], rows)
 
 
+def functions() -> str:
+    """Return the kernel library's functions with operands, forms, parameters and source."""
+    rows = [
+        [
+            f"`{name}`",
+            each.operands,
+            ", ".join(each.forms),
+            {None: "16, 32", False: "16", True: "32"}[each.dst32],
+            ", ".join(f"{key} {value}" for key, value in each.parameters.items()),
+            each.source,
+        ]
+        for name, each in llk.FUNCTIONS.items()
+    ]
+    return markdown(["function", "operands", "forms", "bits of Dst", "parameters", "source"], rows)
+
+
+def absent_functions() -> str:
+    """Return the kernel library's functions that golden has not, with their reasons."""
+    return markdown(["function", "why"], [[f"`{name}`", reason] for name, reason in llk.ABSENT.items()])
+
+
 def _engine(**size: int) -> EngineConfig:
     return EngineConfig(array=ArrayConfig(**size))
 
@@ -96,10 +118,15 @@ def names() -> Mapping[str, Callable[..., Any] | Mapping[str, str] | str | int]:
         "emitted": emitted,
         "ledger_rows": ledger.ledger,
         "ledger_predictions": ledger.predictions,
+        "kernel_grid": kernels.covered,
+        "kernel_refusals": kernels.refused,
+        "kernel_counts": kernels.counts(),
         "house": house.matrix,
         "house_counts": lambda: markdown(
             ["wing", "folders", "files", "lines", "imports between folders", "reads the wings"], house.counts()
         ),
         "wave": wave,
+        "function_list": functions,
+        "absent_functions": absent_functions,
         "exit_codes": lambda: markdown(["code", "meaning"], [list(each) for each in EXIT_CODES.items()]),
     }

@@ -12,6 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from bitpath.sim.study.functions import cells
 from bitpath.sim.study.ledger.run import changed, counts, rows
 from bitpath.sim.study.synth import QUOTED
 from parts.readme import README, write_figures
@@ -123,6 +124,15 @@ def synth(found: list[dict[str, Any]]) -> Taken:
     return {}, {"designs": rows}
 
 
+def functions(found: list[dict[str, Any]]) -> Taken:
+    """Take a row for each function, form, width of Dst and chip."""
+    measured = {each["function"] for each in found}
+    exp = next(each for each in found if (each["function"], each["dst"]) == ("exp", "BF16"))
+    return {"functions": len(measured), "largest_exp": f"{exp['largest']:.2f}"}, {
+        "accuracy": [cells(each) for each in found]
+    }
+
+
 def predictions(found: dict[str, Any]) -> list[list[str]]:
     """Return the rows of one record's predictions: id, experiment, and the result by model."""
     return [
@@ -172,6 +182,7 @@ TAKERS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], Taken]]] = {
     "agreement": ("agreement.json", agreement),
     "coverage": ("coverage.json", coverage),
     "formal": ("formal.json", formal),
+    "functions": ("functions.json", functions),
     "ledger": ("ledger.json", ledger),
     "lm": ("lm.json", lm),
     "mutation": ("mutation.json", mutation),

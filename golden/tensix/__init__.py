@@ -1,9 +1,9 @@
-"""Tenstorrent's Tensix of Wormhole and Blackhole: Matrix unit, unpackers and packers, bit-identical to `golden.exact`.
+"""Tenstorrent's Tensix of Wormhole and Blackhole: Matrix and Vector unit, unpackers and packers, bit-identical to `golden.exact`.
 
-`Core` runs programs of Tensix instructions, which `isa` encodes and decodes.
+`Core` runs programs of Tensix instructions, which `isa` encodes and decodes; `riscv` runs the kernels that push them.
 """
 
-from bitpath.golden.tensix import isa, llk, sfpu
+from bitpath.golden.tensix import isa, llk, riscv, sfpu
 from bitpath.golden.tensix.convert.mx import mx_pack, mx_unpack
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.riscv_store import RiscvFormat, riscv_store
@@ -33,6 +33,8 @@ from bitpath.golden.tensix.matmul.matmul import (
     tilize,
     untilize,
 )
+from bitpath.golden.tensix.matmul.partials import Partials
+from bitpath.golden.tensix.matmul.product_program import ProductProgram, product_program
 from bitpath.golden.tensix.matmul.schedule import TileSchedule, schedule
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
 from bitpath.golden.tensix.matrix.moves import mova2d, movb2a, movb2d, movd2a, movd2b, trnspsrcb
@@ -54,8 +56,10 @@ __all__ = [
     "MatmulPlan",
     "MvmulInstruction",
     "Packing",
+    "Partials",
     "PreparedRight",
     "Prng",
+    "ProductProgram",
     "Program",
     "RiscvFormat",
     "StochasticMode",
@@ -95,7 +99,9 @@ __all__ = [
     "plan_matmul",
     "prepare",
     "prepare_int8",
+    "product_program",
     "result_matrix",
+    "riscv",
     "riscv_store",
     "run_plan",
     "run_program",

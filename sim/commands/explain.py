@@ -195,6 +195,7 @@ def trainium3(
         "bitpath explain tensix --src-a 1,2 --src-b 0.5,-3 --fidelity LoFi",
         "bitpath explain tensix --src-a 1.3125 --src-b 0x1fc00 --dst 2 --dst16",
         "bitpath explain tensix --output 3,5 --format bfp8_hifi2 --step 0",
+        "bitpath explain tensix --sfpu exp --x -1.5 --dst16",
     ),
 )
 @click.option("--src-a", metavar="WORDS", help="Up to 16 SrcA words (0x1fc00) or numbers (1.3125), as 1,-0.5,0x20000.")
@@ -206,6 +207,10 @@ def trainium3(
 @click.option("--srcb-format", metavar="NAME", help="Data format of SrcB.")
 @click.option("--fidelity", help="LoFi, HiFi2, HiFi3 or HiFi4: phases run in turn.  [default: HiFi4]")
 @click.option("--phase", type=int, help="One fidelity phase, 0 to 3, alone.")
+@click.option("--sfpu", metavar="NAME", help="A function of tensix.llk, as exp, or a file of assembly: one lane of it.")
+@click.option("--x", metavar="CODES", help="With --sfpu: operands, FP32 codes (0x3fc00000) or numbers, one a tile.")
+@click.option("--approximate", is_flag=True, default=None, help="With --sfpu: the function's approximate form.")
+@click.option("--fast", is_flag=True, default=None, help="With --sfpu: the fast form of the approximate one.")
 @OUTPUT
 @click.option("--step", type=int, help="With --output: one MVMUL of it in full.")
 @click.option("--format", "format_name", help="With --output: bfp8_hifi2, or bfp8 beside --fidelity.  [default: bf16]")
@@ -221,10 +226,20 @@ def tensix(
     printer: Printer,
     **given: Any,
 ) -> None:
-    """Explain one output of an MVMUL (--src-a and --src-b), or of a whole matmul (--output)."""
+    """Explain one output of an MVMUL (--src-a and --src-b), of a whole matmul (--output), or a Vector unit lane (--sfpu)."""
     from bitpath.sim.flows import explain
 
     numerics = _numerics("tensix", preset, given.pop("file"))
+    lane = {name: given.pop(name) for name in ("sfpu", "x", "approximate", "fast")}
+    if lane["sfpu"] is not None:
+        others = given | {"fidelity": fidelity, "phase": phase, "step": step, "format": format_name}
+        _refuse(
+            {f"--{name.replace('_', '-').rstrip('-')}": value for name, value in others.items()},
+            "{} does not go with --sfpu",
+        )
+        _show(explain.vector_lane(preset, numerics, dst32=dst32, **lane), printer)
+        return
+    _refuse({f"--{name}": value for name, value in lane.items()}, "{} goes with --sfpu")
     names = ("src_a", "src_b", "dst", "style", "srca_format", "srcb_format")
     run = fidelity or "HiFi4"
     # As `bitpath run` names formats, or an element format beside --fidelity.

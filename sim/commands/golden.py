@@ -205,7 +205,8 @@ def _cells(rate: "Rate") -> tuple[str, ...]:
     epilog=examples(
         "bitpath asm tensix product.s",
         "bitpath asm tensix product.s --chip blackhole --json",
-        "bitpath asm tensix product.words --disassemble",
+        "bitpath asm tensix ckernel.S --chip blackhole --function calculate_abs",
+        "bitpath asm tensix product.words --disassemble --style gnu",
     ),
 )
 @click.argument("machine", type=Choice(("tensix",)))
@@ -218,17 +219,30 @@ def _cells(rate: "Rate") -> tuple[str, ...]:
     show_default=True,
     help="Chip whose encodings are used.",
 )
+@click.option("--function", metavar="NAME", help="Function of the file.  [default: all, one after the other]")
+@click.option(
+    "--style",
+    type=Choice(("fields", "gnu")),
+    default="fields",
+    show_default=True,
+    help="Form of printed instructions: NAME FIELD=NUMBER, or operands as the published compiler writes them.",
+)
 @output_options
-def asm_command(machine: str, file: Path, backward: bool, chip: str, printer: Printer) -> None:
+def asm_command(
+    machine: str, file: Path, backward: bool, chip: str, function: str | None, style: str, printer: Printer
+) -> None:
     """Assemble the instructions of a file into words.
 
-    FILE has an instruction a line: NAME FIELD=NUMBER, FIELD=NUMBER. A field that is not given is 0, and # starts a comment.
-    Prints a hexadecimal word a line, which --disassemble reads back. A line that is no instruction, a value that its field
-    does not hold, and a word with bits outside of its instruction's fields are refused, with the number of the line.
+    FILE has an instruction a line: NAME FIELD=NUMBER, FIELD=NUMBER, or a line of compiled assembly such as SFPMAD L1, L0, L13,
+    L14, 0. A field that is not given is 0; #, // and /* */ are comments; labels begin functions; directives are skipped.
+    Prints a hexadecimal word a line, which --disassemble reads back. A line that is no Tensix instruction, a value that its
+    field does not hold, and a word with bits outside of its instruction's fields are refused, with the number of the line.
     """
     from bitpath.sim.study.kernel_tests import assembled, disassembled
 
-    words, lines = (disassembled if backward else assembled)(file, chip)
+    if backward and function is not None:
+        raise click.UsageError("--function names a function of a text; leave out --disassemble")
+    words, lines = disassembled(file, chip, style) if backward else assembled(file, chip, style, function)
     printer.say("\n".join(lines if backward else (f"{word:#010x}" for word in words)))
     printer.result({"machine": machine, "chip": chip, "words": words, "instructions": lines})
 

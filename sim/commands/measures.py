@@ -1,4 +1,4 @@
-"""``bitpath self bench, explore, synth, report`` and ``tools``: what bitpath measures of itself, and the tools that run."""
+"""``bitpath self bench, explore, functions, synth, report`` and ``tools``: what bitpath measures of itself, and the tools that run."""
 
 import sys
 import time
@@ -275,6 +275,31 @@ def synth_command(units: tuple[str, ...], liberty: Path | None, cluster: Any, **
     finally:
         if found:
             show_synth(console, [(designs[each], found[each]) for each in sorted(found)], before)
+
+
+@click.command(cls=Command, epilog=examples("bitpath self functions", "bitpath self functions exp sigmoid"))
+@click.argument("names", metavar="[FUNCTION]...", nargs=-1)
+def functions_command(names: tuple[str, ...]) -> None:
+    """Measure the accuracy of Tensix's Vector unit functions.
+
+    Takes each FUNCTION of the kernel library, by default all, over every BF16 operand on both chips. Writes
+    build/reports/functions.json unless functions are named.
+    """
+    from bitpath.golden.arrays.arguments import check_choice
+    from bitpath.sim.engine.results import write_records
+    from bitpath.sim.flows import outcome
+    from bitpath.sim.study.functions import REFERENCES, records, show
+
+    for each in names:
+        check_choice("FUNCTION", each, REFERENCES)
+    console = outcome.console()
+    with console.status("every BF16 operand of each function"):
+        found = list(records(names))
+    show(console, found)
+    if not names:
+        file = paths.reports() / "functions.json"
+        write_records(file, found)
+        console.print(f"records: {paths.shown(file)}")
 
 
 @click.command(cls=Command, epilog=examples("bitpath self report --strict --quiet", "bitpath self report --json"))

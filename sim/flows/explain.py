@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,10 @@ from bitpath.golden.aie_ml_v2.exact import (
     trace_integer_lane,
     trace_mx_lane,
 )
-from bitpath.golden.aie_ml_v2.matmul.explain import explain_lane
+from bitpath.golden.aie_ml_v2.matmul.explain import explain_lane as explain_mac_lane
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, FORMATS
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
-from bitpath.golden.arrays.arguments import check_choice, member, one_of
+from bitpath.golden.arrays.arguments import check_choice, member, one_of, suggestion
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.explain_output import explain
 from bitpath.golden.formats.catalogue import FP32, FixedFormat, FloatFormat, Specials
@@ -34,17 +35,20 @@ from bitpath.golden.machines import find_machine
 from bitpath.golden.scalar.codec import Overflow, decode
 from bitpath.golden.scalar.dot import general
 from bitpath.golden.scalar.rounding import round_to_format
-from bitpath.golden.tensix import phases
+from bitpath.golden.tensix import llk, phases
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,
     EXPONENT5_FORMATS,
+    Chip,
     Format,
     Style,
 )
-from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
+from bitpath.golden.tensix.isa.assembly import assemble
 from bitpath.golden.tensix.matmul.explain import Unit, explain_dot16
 from bitpath.golden.tensix.operands.arguments import check_dst32, check_phase, source_format
+from bitpath.golden.tensix.sfpu.explain import explain_lane
 from bitpath.golden.trainium3.matmul.explain import explain_dot_step
 
 # Arguments of the explain commands: outputs, words, numbers and lists.
@@ -206,6 +210,50 @@ def dst_output(each: Unit, src_a: str, src_b: str, dst: str, fidelity: str, phas
     return Explanation("\n\n".join(explain_dot16(trace) for _, trace in traces), tuple(traces), word)
 
 
+def vector_lane(
+    preset: str,
+    numerics: TensixNumerics,
+    *,
+    sfpu: str,
+    x: str | None,
+    dst32: bool,
+    approximate: bool | None,
+    fast: bool | None,
+) -> Explanation:
+    """Explain a lane of the Vector unit: one iteration of a named function, or the instructions of a file.
+
+    Raises ValueError for no such function or file, a form that a function has not, and text that is no word or number.
+
+    Parameters
+    ----------
+    preset : its name says which chip it is of.
+    sfpu : a name of `llk.FUNCTIONS`, or a file of assembly with one function.
+    x : up to three hexadecimal FP32 codes (0x3fc00000) or numbers (1.5), separated by commas.
+    """
+    chip = Chip.BLACKHOLE if preset == CHIP_PRESETS[Chip.BLACKHOLE].name else Chip.WORMHOLE
+    if x is None:
+        raise ValueError("--x must be given with --sfpu")
+    parts = split_list("--x", x, OPERANDS, "operands")
+    operands = [read_word("--x", each, 32, "FP32", lambda value: float_code(value, FP32)) for each in parts]
+    if sfpu in llk.FUNCTIONS:
+        function = llk.FUNCTIONS[sfpu]
+        mode = llk.Mode(chip=chip, approximate=bool(approximate), fast=bool(fast), dst32=dst32)
+        words = function.setup_words(mode) + function.body_words(mode)
+        if len(operands) != function.operands:
+            raise ValueError(f"--x must have {function.operands} operands with --sfpu {sfpu}, not {len(operands)}")
+    elif Path(sfpu).is_file():
+        words = assemble(Path(sfpu).read_text(), chip=chip)
+    else:
+        raise ValueError(
+            f"--sfpu must be a function of tensix.llk or a file of assembly, not {sfpu!r}{suggestion(sfpu, llk.FUNCTIONS)}"
+        )
+    return explain_lane(words, operands, dst32=dst32, numerics=numerics, chip=chip)
+
+
+OPERANDS = 3
+"""Tiles of Dst that a function of the Vector unit reads at most."""
+
+
 def _sources(option: str, text: str, fmt: Format) -> list[int]:
     """Read a source's words and pad them with zeros to 16."""
     parts = split_list(option, text, COLUMNS, "words")
@@ -309,7 +357,7 @@ def mac_lane(numerics: AieNumerics | None, given: MacLane) -> Explanation:
         raise ValueError(f"--y-format must be {known} with --format {given.x_format}, not {given.y_format!r}")
     negations = {f"negate_{name}": name in given.negate for name in NEGATIONS}
     trace = _trace(numerics_or_default(numerics, given.x_format), mode, given, negations)
-    return Explanation(explain_lane(trace), (("lane", trace),), trace.result)
+    return Explanation(explain_mac_lane(trace), (("lane", trace),), trace.result)
 
 
 def _mode(format_name: str) -> Mode | MxFormat:

@@ -13,23 +13,18 @@ import numpy as np
 
 from bitpath.golden import tensix
 from bitpath.golden.arrays.arguments import one_of, suggestion
+from bitpath.golden.tensix.convert.unpack import L1_BYTES
+from bitpath.golden.tensix.core.programs import LEFT, RIGHT, CoreProgram
+from bitpath.golden.tensix.core.state import THREADS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.formats import FACE, Chip, Fidelity, Format
+from bitpath.golden.tensix.matmul.product_program import Product, tile_program
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.sim.flows import operands as matrices
 from bitpath.sim.flows.builds import Part
 from bitpath.sim.flows.staged import StagedRun
 from bitpath.verif.kit.mismatches import Shown
 from bitpath.verif.kit.values import Word
-from bitpath.verif.tensix.program.programs import (
-    DATUM_BYTES,
-    LEFT,
-    RIGHT,
-    THREADS,
-    CoreProgram,
-    Product,
-    product_program,
-)
 
 UNIT = "tensix_core"
 KINDS: Mapping[str, tuple[str, Fidelity, Format, Format]] = {
@@ -89,7 +84,7 @@ class Run(StagedRun):
         for name, size in (("M", rows), ("K", depth), ("N", columns)):
             if size % SIDE:
                 raise ValueError(f"{name} must be a multiple of {SIDE}, not {size}")
-        if depth > (most := (RIGHT - LEFT) // (SIDE * DATUM_BYTES[self.fmt])):
+        if depth > (most := (RIGHT - LEFT) // (SIDE * L1_BYTES[self.fmt])):
             raise ValueError(f"K must be at most {most} in {self.fmt.name}, not {depth}")
         self.tensors = self.converted = a, b
         self.k_tiles = depth // SIDE
@@ -136,7 +131,7 @@ class Run(StagedRun):
         self, play: Any, chip: Chip, row: int, column: int
     ) -> tuple[tuple[np.ndarray, np.ndarray], dict[str, int]]:
         """Return the bytes of a tile of the result, in RTL and in golden, and the program's figures."""
-        program = product_program(self._product(chip), *self._images(chip, row, column))
+        program = tile_program(self._product(chip), *self._images(chip, row, column))
         left = play(chip.value, program)
         expected, words = golden_run(chip, program)
         self.stage(chip.value, _without_nops(left), words, None)
@@ -178,15 +173,11 @@ class Run(StagedRun):
 def golden_run(chip: Chip, program: CoreProgram) -> tuple[np.ndarray, list[np.ndarray]]:
     """Return the result's bytes that golden's core leaves, and the words that each thread executes, uint32."""
     core = tensix.Core(chip)
-    for address, content in program.memory:
-        core.l1[address : address + content.size] = content
-    for thread in range(THREADS):
-        core.mop_config(thread, program.mops[thread])
-        core.push(thread, program.words[thread])
+    program.prepare(core)
+    program.push(core)
     trace = core.run()
-    address, size = program.result
     words = [np.array(trace.words(thread), np.uint32) for thread in range(THREADS)]
-    return core.l1[address : address + size].copy(), words
+    return program.result_of(core), words
 
 
 def _without_nops(left: Mapping[str, Any]) -> list[np.ndarray]:

@@ -12,6 +12,8 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.tensix import unpack as unpacked_by_golden
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
+from bitpath.golden.tensix.core.programs import RESULT, CoreProgram
+from bitpath.golden.tensix.core.state import THREADS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, CHANNELS, DIMENSIONS, UNITS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,
@@ -58,7 +60,7 @@ from bitpath.verif.tensix.pack.pack import Packed, Packing, PackRow
 from bitpath.verif.tensix.pool.gmpool import UNDEFINED
 from bitpath.verif.tensix.program.host import CoreHost
 from bitpath.verif.tensix.program.instruction_programs import implied_program, zeroing_program
-from bitpath.verif.tensix.program.programs import CHIPS, RESULT, THREADS, CoreProgram, archived
+from bitpath.verif.tensix.program.programs import CHIPS, archived
 from bitpath.verif.tensix.sfpu.driving import Dst, SfpuDriver, defined, dst_mode, state_bits
 from bitpath.verif.tensix.stream.counters import AddressCounters, CounterTable, Rwcs
 from bitpath.verif.tensix.stream.table import Table

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bitpath.golden.tensix.core.state import THREADS
 from bitpath.golden.tensix.declarations.formats import FACE
 from bitpath.golden.tensix.matmul.matmul import PACKED
 from bitpath.rtl.tensix.engine.command import TILE_ROWS
@@ -11,7 +12,6 @@ from bitpath.verif.kit.player import MemoryPlayer
 from bitpath.verif.kit.streams import resolved
 from bitpath.verif.tensix.engine.lowering import lower, result_words
 from bitpath.verif.tensix.program.host import CoreHost
-from bitpath.verif.tensix.program.programs import THREADS
 
 
 @run_of("tensix_engine", patience=None)

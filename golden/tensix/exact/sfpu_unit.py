@@ -163,6 +163,7 @@ def reset(numerics: TensixNumerics) -> Unit:
     for number, lane in enumerate(lanes):
         for register, value in CONSTANTS.items():
             lane.registers[register] = value
+        lane.registers[PROGRAMMED.start : PROGRAMMED.stop] = PROGRAMMED_DEFAULTS
         lane.registers[15] = 2 * number
     return Unit(lanes=lanes)
 
@@ -198,14 +199,11 @@ def execute(
     Raises
     ------
     UndefinedBehavior : a page calls this undefined, or the modifier reserved.
+    ValueError : an instruction of another unit.
     """
-    vd = instruction.fields.get("vd", 0)
-    executing: Sequence[int] = range(LANES)
-    if FIRST_TEMPLATE <= vd < SCHEDULED and not scheduled and instruction.name not in LOADS:
-        executing = [i for i in executing if unit.lanes[i].has(LaneConfig.DISABLE_BACKDOOR_LOAD)]
-        word = word_of(instruction.name, instruction.fields, chip)
-        for i in set(range(LANES)) - set(executing):
-            unit.lanes[i].templates[vd - FIRST_TEMPLATE] = word
+    if not instruction.name.startswith("SFP"):
+        raise ValueError(f"instruction must be the Vector unit's, not {instruction.name}")
+    executing = range(LANES) if scheduled else _executing(unit, instruction, chip)
     allowed = MODES[chip].get(instruction.name)
     if allowed and executing and instruction["mod"] not in allowed:
         modes = one_of(allowed)
@@ -228,6 +226,18 @@ def execute(
         case _:
             for i in executing:
                 _lanewise(unit.lanes[i], unit.enabled(i), instruction, chip, numerics)
+
+
+def _executing(unit: Unit, instruction: Instruction, chip: Chip) -> Sequence[int]:
+    """Return the lanes that execute a word; in the others it becomes a template."""
+    vd = instruction.fields.get("vd", 0)
+    if vd < FIRST_TEMPLATE or instruction.name in LOADS:
+        return range(LANES)
+    word = word_of(instruction.name, instruction.fields, chip)
+    executing = [i for i, lane in enumerate(unit.lanes) if lane.has(LaneConfig.DISABLE_BACKDOOR_LOAD)]
+    for i in set(range(LANES)) - set(executing):
+        unit.lanes[i].templates[vd - FIRST_TEMPLATE] = word
+    return executing
 
 
 def execute_together(
@@ -324,8 +334,6 @@ def _simple(lane: Lane, instruction: Instruction, chip: Chip, numerics: TensixNu
         second = fields["vd"]
     if name == "SFPSHFT2":
         second = fields.get("vb", immediate & 15)
-    if name not in FUNCTIONS:
-        raise ValueError(f"instruction must be the Vector unit's, not {name}")
     return FUNCTIONS[name](mode, registers[second], c, immediate)
 
 

@@ -1,11 +1,14 @@
 """Instructions as words and as names with fields: `decode` and `encode`."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from bitpath.golden.arrays.arguments import check_choice, check_instance, checked, integer, suggestion
-from bitpath.golden.tensix.declarations.encodings import BY_NAME, BY_OPCODE, OPCODE_LOW, OTHERS, WORD_BITS
+from bitpath.golden.arrays.arguments import check_choice, checked, integer, suggestion
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, BY_OPCODE, OPCODE_LOW, OTHERS, WORD_BITS, Encoding
 from bitpath.golden.tensix.declarations.formats import Chip
+
+DECODED = 1 << 14
+"""Words whose instructions are remembered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +39,11 @@ def decode(word: int, *, chip: Chip | str = Chip.WORMHOLE) -> Instruction:
     TypeError, ValueError : no integer of 32 bits, another chip, an opcode that is unknown or not modelled, bits outside the
         instruction's fields.
     """
-    word = integer("word", word, range(1 << WORD_BITS))
-    chip, opcode = Chip(chip), word >> OPCODE_LOW
+    return _decoded(integer("word", word, range(1 << WORD_BITS)), Chip(chip))
+
+
+def _decoded(word: int, chip: Chip) -> Instruction:
+    opcode = word >> OPCODE_LOW
     encoding = BY_OPCODE[chip].get(opcode)
     if encoding is None:
         if other := OTHERS[chip].get(opcode):
@@ -50,6 +56,10 @@ def decode(word: int, *, chip: Chip | str = Chip.WORMHOLE) -> Instruction:
         name=encoding.name,
         fields={each.name: word >> each.low & (1 << each.width) - 1 for each in encoding.fields},
     )
+
+
+decoded = lru_cache(DECODED)(_decoded)
+"""`decode` of a Python int and a chip, which are not checked; equal words have one instruction, which nobody may change."""
 
 
 @checked
@@ -66,9 +76,7 @@ def encode(name: str, *, chip: Chip | str = Chip.WORMHOLE, **fields: int) -> int
 
 def word_of(name: str, fields: dict[str, int], chip: Chip) -> int:
     """Return the word of an instruction whose fields are in a dictionary; `encode` lists the errors that it raises."""
-    if name in OTHERS[chip].values():
-        raise ValueError(f"name must be a modelled instruction, not {name} of {chip.value}")
-    encoding = BY_NAME[chip][check_choice("name", name, BY_NAME[chip])]
+    encoding = encoding_of(name, chip)
     known = [each.name for each in encoding.fields]
     for field in fields:
         if field not in known:
@@ -81,68 +89,13 @@ def word_of(name: str, fields: dict[str, int], chip: Chip) -> int:
     return word
 
 
-# Programs of Tensix instructions as text: `assemble` and `disassemble`.
-#
-# An instruction a line: the name, then fields in any order; a field that is not given is 0::
-#
-#     MVMUL flip=3, modifier=2, dst=0x10  # a number is decimal, or hexadecimal with 0x
-#     NOP
-#
-# `disassemble` writes the fields that are not 0, in the order of the encoding, so that `assemble` gives back the same words.
-
-
-@checked
-def assemble(text: str, *, chip: Chip | str = Chip.WORMHOLE) -> list[int]:
-    """Return the words of a program; empty lines and comments, from # to the end of the line, give none.
+def encoding_of(name: str, chip: Chip) -> Encoding:
+    """Return how a chip encodes an instruction.
 
     Raises
     ------
-    TypeError, ValueError : no text, another chip; a line that is no instruction, with its number.
+    ValueError : an instruction that is unknown or not modelled.
     """
-    check_instance("text", text, str)
-    words = []
-    for number, line in enumerate(text.splitlines(), 1):
-        code = line.partition("#")[0].strip()
-        try:
-            if code:
-                words.append(_encoded(code, Chip(chip)))
-        except ValueError as error:
-            raise ValueError(f"line {number}: {error}") from None
-    return words
-
-
-@checked
-def disassemble(words: Sequence[int], *, chip: Chip | str = Chip.WORMHOLE) -> str:
-    """Return a program as text, a line for each word.
-
-    Raises
-    ------
-    TypeError, ValueError : another chip; a word that `decode` refuses, with its position, from 0.
-    """
-    lines = []
-    for number, word in enumerate(words):
-        try:
-            lines.append(f"{decode(word, chip=chip)}\n")
-        except ValueError as error:
-            raise ValueError(f"words[{number}]: {error}") from None
-    return "".join(lines)
-
-
-def _encoded(code: str, chip: Chip) -> int:
-    name, _, rest = code.partition(" ")
-    fields: dict[str, int] = {}
-    for each in rest.split(",") if rest.strip() else ():
-        field, equals, value = map(str.strip, each.partition("="))
-        if not (field and equals):
-            raise ValueError(f"a field must be NAME=NUMBER, not {each.strip()!r}")
-        if field in fields:
-            raise ValueError(f"{field} must be given once in {name}")
-        fields[field] = _number(field, value)
-    return word_of(name, fields, chip)
-
-
-def _number(field: str, text: str) -> int:
-    try:
-        return int(text, 0)
-    except ValueError:
-        raise ValueError(f"{field} must be a decimal or hexadecimal number, not {text!r}") from None
+    if name in OTHERS[chip].values():
+        raise ValueError(f"name must be a modelled instruction, not {name} of {chip.value}")
+    return BY_NAME[chip][check_choice("name", name, BY_NAME[chip])]

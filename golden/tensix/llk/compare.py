@@ -11,7 +11,7 @@ import numpy as np
 from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.formats.catalogue import Rounding
 from bitpath.golden.tensix.convert.formats import EARLY_FORMATS, exponent_stream_bytes
-from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, FACE, PHASES, TILE, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, FACE, PHASES, Chip, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange, GmpoolFp16, TensixNumerics
 from bitpath.golden.tensix.llk.case import (
     BINARY,
@@ -26,7 +26,6 @@ from bitpath.golden.tensix.llk.case import (
     Pool,
     ReduceDim,
     chip_of,
-    dst_format,
 )
 from bitpath.golden.tensix.llk.expected import Operands, bytes_of, datum_codes, operands_of, places_in_order, result_of
 
@@ -121,13 +120,37 @@ def _phase(case: Case, device: Device) -> Departures:
     yield "phase", "masked operands have no sign", {}, {"operands": _unsigned}
 
 
+def _function(case: Case) -> Departures:
+    numerics, plain = case.numerics, {"approximate": False, "fast": False}
+    if case.in_b is None:
+        nothing = {"op": Op.DATACOPY, "function": None, "parameters": (), "words": (), **plain}
+        yield "dst", "no function", nothing, {}
+    forms = {
+        "accurate": plain,
+        "approximate": plain | {"approximate": True},
+        "fast": {"approximate": True, "fast": True},
+    }
+    for form, fields in forms.items() if case.function else ():
+        if fields != {name: getattr(case, name) for name in plain}:
+            yield "dst", f"the function's {form} form", fields, {}
+    for chip in Chip:
+        if chip is not case.chip:
+            yield "dst", f"the function of {chip.value}", {"chip": chip}, {}
+    other = replace(numerics, sfpstore_flush=not numerics.sfpstore_flush)
+    yield "dst", "the other choice of SFPSTORE's FP32 denormals", {}, {"matrix": other}
+    other = replace(numerics, sfpabs_clears_infinity=not numerics.sfpabs_clears_infinity)
+    yield "dst", "the other choice of SFPABS of -Inf", {}, {"matrix": other}
+
+
 def _dst(case: Case) -> Departures:
     numerics = case.numerics
+    if case.op is Op.SFPU:
+        yield from _function(case)
     for cause, fields in _numerics(numerics):
         yield "dst", cause, {}, {"matrix": replace(numerics, **fields)}
     given, wide = case.formats, {"dst32": True}
     if not case.dst32:
-        if dst_format(given.register, dst32=False) is Format.FP16 and given.mid is Format.FP16:
+        if case.held is Format.FP16 and given.mid is Format.FP16:
             wide["mid_format"] = Format.TF32  # type: ignore[assignment]  # a field's value
         yield "dst", "no rounding and no flush at Dst's width: 32-bit words narrowed by the packer", wide, {}
     else:
@@ -167,7 +190,7 @@ def _mid(case: Case) -> Departures:
     given = case.formats
     even = replace(case.numerics, final_tie=Rounding.RNE)
     yield "mid", "the packer's ties go to even", {}, {"packer": even}
-    for mid in (*MID_FORMATS[dst_format(given.register, dst32=case.dst32)], *ROUND_10B_MIDS):
+    for mid in (*MID_FORMATS[case.held], *ROUND_10B_MIDS):
         if mid is not given.mid:
             yield "mid", f"middle {mid.name}", {"mid_format": mid}, {}
     raw = given.mid if given.mid in EARLY_FORMATS[case.dst32, True] else Format.BF16
@@ -262,19 +285,21 @@ class Report:
 
 
 @checked
-def compare(case: Case, l1_a: Any, l1_b: Any, device_l1: Any, *, l1_before: Any = None) -> Report:
+def compare(
+    case: Case, l1_a: Any, l1_b: Any, device_l1: Any, *, l1_before: Any = None, pack_bits: Any = None
+) -> Report:
     """Compare a device's result with `expected`; the tolerance is zero.
 
     Parameters
     ----------
-    l1_a, l1_b, l1_before : as in `expected`.
+    l1_a, l1_b, l1_before, pack_bits : as in `expected`.
     device_l1 : the device's result in L1, in the same form.
 
     Raises
     ------
     TypeError, ValueError : as `expected`.
     """
-    operands = operands_of(case, l1_a, l1_b, l1_before)
+    operands = operands_of(case, l1_a, l1_b, l1_before, pack_bits)
     right = result_of(case, chip_of(case), operands)
     found = bytes_of("device_l1", device_l1, len(right))
     if np.array_equal(found, right):
@@ -312,10 +337,11 @@ def _first(case: Case, right: np.ndarray, found: np.ndarray) -> Difference:
     if case.op in ROW_MAJOR_RESULTS:
         row, column = divmod(datum, columns)
     else:
-        tile, within = divmod(datum, TILE * TILE)
+        high, wide = case.tile
+        tile, within = divmod(datum, high * wide)
         face, place = divmod(within, FACE * FACE)
-        row = tile // (columns // TILE) * TILE + face // 2 * FACE + place // FACE
-        column = tile % (columns // TILE) * TILE + face % 2 * FACE + place % FACE
+        row = tile // (columns // wide) * high + face // (wide // FACE) * FACE + place // FACE
+        column = tile % (columns // wide) * wide + face % (wide // FACE) * FACE + place % FACE
     return Difference(datum, row, column, int(codes[0][datum]), int(codes[1][datum]))
 
 

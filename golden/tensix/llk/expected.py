@@ -3,13 +3,14 @@
 Everything is composed of golden operations: `unpack_tile`, `mvmul`, `elwmul`, `gapool`, `gmpool`, the moves, `pack`.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import checked
+from bitpath.golden.arrays.arguments import check_array, check_shape, checked
 from bitpath.golden.arrays.codec import decode_array, encode_array
 from bitpath.golden.formats.catalogue import BF16, FP32
 from bitpath.golden.scalar.checked import as_numpy
@@ -24,30 +25,33 @@ from bitpath.golden.tensix.declarations.formats import (
     DST16_BF16,
     FACE,
     TILE,
-    TILE_PASS,
     Format,
 )
 from bitpath.golden.tensix.llk.case import (
     BINARY,
     ELEMENTWISE,
     MID_CARRIERS,
+    REDUCTIONS,
     ROW_MAJOR_RESULTS,
     Broadcast,
     Case,
+    DestReuse,
     Device,
     Op,
     Pool,
     ReduceDim,
+    StochasticRounding,
     chip_of,
+    style_of,
 )
 from bitpath.golden.tensix.matmul.host import TILE_ROWS
-from bitpath.golden.tensix.matmul.matmul import tilize, untilize
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
-from bitpath.golden.tensix.matrix.moves import mova2d, movb2a, movd2b, trnspsrcb
+from bitpath.golden.tensix.matrix.moves import mova2d, movb2a, movb2d, movd2a, movd2b, trnspsrcb
 from bitpath.golden.tensix.matrix.mvmul import gapool, mvmul
 from bitpath.golden.tensix.matrix.pooling import gmpool
 from bitpath.golden.tensix.operands.arguments import broadcast_src_b
 from bitpath.golden.tensix.operands.registers import to_physical
+from bitpath.golden.tensix.sfpu.run import run
 
 # The Matrix unit's part of a case: the instructions of the kernel library, from tiles of source words to tiles of Dst.
 #
@@ -55,48 +59,43 @@ from bitpath.golden.tensix.operands.registers import to_physical
 # llk_math_eltwise_unary_datacopy.h.
 
 
-BROADCAST_FACES = {
-    Broadcast.NONE: (0, 1, 2, 3),
-    Broadcast.COL: (0, 0, 2, 2),
-    Broadcast.ROW: (0, 1, 0, 1),
-    Broadcast.SCALAR: (0, 0, 0, 0),
-}
-"""Face of the right operand for each face of the left one."""
-POOLED_FACES = {ReduceDim.COL: (0, 1, 0, 1), ReduceDim.ROW: (0, 0, 2, 2), ReduceDim.SCALAR: (0, 0, 0, 0)}
-"""Face of Dst that each face of the operand is pooled into."""
-
-
-def computed(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray | None) -> tuple[np.ndarray, ...]:
-    """Return Dst, uint32 [n, 64, 16], after each step: a phase of a tile of K, a phase, or the whole operation."""
+def computed(case: Case, device: Device, src_a: np.ndarray | None, src_b: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    """Return Dst, uint32 [n, rows of a tile, 16], after each step: a phase of a tile of K, a phase, or the whole operation."""
+    if case.op is Op.SFPU:
+        return _functioned(case, device, src_a, src_b)
     if case.to_dst:
-        return (src_a,)
+        return (_rearranged(case, src_a),)
+    if src_a is None:
+        return (_broadcast_alone(case, device, src_b),)
     if case.op not in BINARY or src_b is None:
-        return (_copied(case, device, src_a),)
+        return (_copied(case, device, src_a, case.sources[0]),)
     if case.op is Op.MATMUL:
         return _multiplied(case, device, src_a, src_b)
     if case.op in ELEMENTWISE:
-        return _elementwise(case, device, src_a, src_b)
+        return _elementwise(case, device, *_reused(case, device, src_a, src_b))
     return (_reduced(case, device, src_a, src_b),)
 
 
 def _options(case: Case, device: Device) -> dict[str, Any]:
-    register = case.formats.register
-    formats = {"srca_format": register, "srcb_format": register}
+    formats = dict(zip(("srca_format", "srcb_format"), case.sources, strict=True))
     return {"style": case.style, "dst32": case.dst32, "numerics": device.matrix, **formats}
 
 
 def _multiplied(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Multiply in the order of `TILE_PASS`, whose halves write each face of Dst once and so take its faces together."""
-    rows, depth, columns = (size // TILE for size in (*case.dimensions_a, case.dimensions_b[1]))
-    left, right = src_b.reshape(rows, depth, 1, 4, FACE, FACE), src_a.reshape(depth, columns, 4, FACE, FACE)
-    dst, after = np.zeros((rows, columns, 4, FACE, FACE), np.uint32), []
+    """Multiply in the order of `TILE_PASS`: each half of K for all faces of Dst, which take it once and so together."""
+    tile, (left_tile, right_tile) = case.tile, case.tiles
+    rows, depth = (size // side for size, side in zip(case.dimensions_a, left_tile, strict=True))
+    columns = case.dimensions_b[1] // right_tile[1]
+    high, wide = (side // FACE for side in tile)
+    left = src_b.reshape(rows, depth, 1, high, 1, 2, FACE, FACE)
+    right = src_a.reshape(depth, columns, 1, 2, wide, FACE, FACE)
+    dst, after = np.zeros((rows, columns, high, wide, FACE, FACE), np.uint32), []
     for k in range(depth):
         for phase in device.phases:
             b, a = device.operands(phase, left[:, k], right[k])
-            for half in (TILE_PASS[:4], TILE_PASS[4:]):
-                faces_b, faces_a, faces = map(list, zip(*half, strict=True))
-                dst[:, :, faces] = _product(case, device, phase, dst[:, :, faces], b[:, :, faces_b], a[:, faces_a])
-            after.append(dst.reshape(-1, TILE_ROWS, FACE).copy())
+            for half in range(2):
+                dst = _product(case, device, phase, dst, b[..., half, :, :], a[:, :, half])
+            after.append(dst.reshape(-1, prod(tile) // FACE, FACE).copy())
     return tuple(after)
 
 
@@ -114,8 +113,19 @@ def _product(
 
 
 def _blocks(tiles: np.ndarray) -> np.ndarray:
-    """Return tiles [n, 64, 16] as the blocks of their faces, [n, 4, 2, 8, 16]."""
-    return tiles.reshape(-1, 4, 2, BLOCK_ROWS, FACE)
+    """Return tiles [n, 16 faces, 16] as the blocks of their faces, [n, faces, 2, 8, 16]."""
+    return tiles.reshape(len(tiles), -1, 2, BLOCK_ROWS, FACE)
+
+
+def _reused(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both sources; the case's one is copied to Dst and moved back by MOVD2A or MOVD2B."""
+    if case.dest_reuse is DestReuse.NONE:
+        return src_a, src_b
+    number = 0 if case.dest_reuse is DestReuse.DEST_TO_SRCA else 1
+    fmt, moves = case.sources[number], (movd2a, movd2b)[number]
+    dst = _copied(case, device, (src_a, src_b)[number], fmt)
+    words = moves(dst, srca_format=fmt, dst32=case.dst32)
+    return (words, src_b) if number == 0 else (src_a, words)
 
 
 def _elementwise(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -135,57 +145,124 @@ def _elementwise(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarra
     return tuple(after)
 
 
+def _rearranged(case: Case, dst: np.ndarray) -> np.ndarray:
+    """Return the words that the unpacker wrote to Dst; transposed, or broadcast, half by half with all their bits."""
+    faces = dst.reshape(len(dst), -1, FACE, FACE)
+    if case.op is Op.TRANSPOSE:
+        faces = faces[:, FACES_TRANSPOSED].swapaxes(-1, -2)
+    elif case.op is Op.UNARY_BROADCAST:
+        row, column = (slice(1) if each else slice(None) for each in _repeated(case))
+        faces = np.broadcast_to(faces[:, _broadcast_faces(case)][..., row, column], faces.shape)
+    return faces.reshape(dst.shape)
+
+
+def _repeated(case: Case) -> tuple[bool, bool]:
+    """Return whether row 0 and column 0 are repeated."""
+    kind = case.broadcast
+    return kind in (Broadcast.ROW, Broadcast.SCALAR), kind in (Broadcast.COL, Broadcast.SCALAR)
+
+
+def _broadcast_faces(case: Case) -> np.ndarray:
+    """Return the face of the operand's tile for each face of the result's."""
+    grid = np.arange(prod(case.tile) // FACE**2).reshape(case.tile[0] // FACE, -1)
+    row, column = (slice(1) if each else slice(None) for each in _repeated(case))
+    return np.broadcast_to(grid[row, column], grid.shape).reshape(-1)
+
+
 def _broadcast(case: Case, blocks: np.ndarray) -> np.ndarray:
     """Return the SrcB blocks that the instructions read; row 0 of a face serves both of its halves."""
-    kind = case.broadcast
-    row = 0 if kind in (Broadcast.ROW, Broadcast.SCALAR) else None
-    faces = blocks[:, BROADCAST_FACES[Broadcast(kind)]]
-    halves = faces[:, :, :1] if row == 0 else faces
-    return broadcast_src_b(
-        np.broadcast_to(halves, faces.shape), row=row, column_0=kind in (Broadcast.COL, Broadcast.SCALAR)
-    )
+    of_row, column_0 = _repeated(case)
+    row = 0 if of_row else None
+    faces = blocks[:, _broadcast_faces(case)]
+    halves = faces[:, :, :1] if of_row else faces
+    return broadcast_src_b(np.broadcast_to(halves, faces.shape), row=row, column_0=column_0)
 
 
-def _copied(case: Case, device: Device, src_a: np.ndarray) -> np.ndarray:
-    """Copy SrcA: MOVA2D to a 16-bit Dst, ELWADD with zeros to a 32-bit one."""
+def _broadcast_alone(case: Case, device: Device, src_b: np.ndarray) -> np.ndarray:
+    """Copy SrcB: rows by MOVB2D, columns and scalars by ELWADD with zeros in SrcA."""
+    blocks = _broadcast(case, _blocks(src_b))
+    zeros = np.zeros_like(blocks)
+    if case.broadcast is Broadcast.ROW:
+        dst = movb2d(
+            zeros,
+            blocks,
+            srca_format=case.sources[0],
+            srcb_format=case.sources[1],
+            fp32_enabled=case.dst32,
+            numerics=device.matrix,
+        )
+    else:
+        dst = elwadd(zeros, blocks, zeros, accumulate=False, **_options(case, device))
+    return dst.reshape(src_b.shape)
+
+
+def _copied(case: Case, device: Device, words: np.ndarray, fmt: Format) -> np.ndarray:
+    """Copy SrcA of a format: MOVA2D to a 16-bit Dst, ELWADD with zeros to a 32-bit one."""
     if not case.dst32:
-        dst = np.zeros_like(src_a)
-        return mova2d(dst, src_a, srca_format=case.formats.register, numerics=device.matrix)
-    a = _blocks(src_a)
-    return elwadd(np.zeros_like(a), np.zeros_like(a), a, accumulate=False, **_options(case, device)).reshape(
-        src_a.shape
+        return mova2d(np.zeros_like(words), words, srca_format=fmt, numerics=device.matrix)
+    a = _blocks(words)
+    options = _options(case, device) | {"srca_format": fmt, "srcb_format": fmt, "style": style_of(fmt)}
+    return elwadd(np.zeros_like(a), np.zeros_like(a), a, accumulate=False, **options).reshape(words.shape)
+
+
+def _functioned(case: Case, device: Device, left: np.ndarray, right: np.ndarray | None) -> tuple[np.ndarray, ...]:
+    """Copy the operands to Dst, the right one's tile after the left one's, and run the Vector unit's words on each pair."""
+    given = [left] if right is None else [left, right]
+    copies = given if case.to_dst else [_copied(case, device, each, case.sources[0]) for each in given]
+    after = run(
+        case.function_words,
+        np.concatenate(copies, axis=1),
+        fp32=case.dst32,
+        src_b_format=case.sources[0],
+        chip=case.chip,
+        numerics=device.matrix,
     )
+    return copies[0], after[:, :TILE_ROWS]
 
 
 def _reduced(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -> np.ndarray:
-    """Pool each face with the scalers in row 0 of the right operand's face; then move the rows to where they belong."""
-    dim, faces = ReduceDim(case.reduce_dim), src_a.reshape(-1, 4, FACE, FACE)
-    scalers = np.zeros((4, BLOCK_ROWS, FACE), np.uint32)
-    scalers[:, 0] = src_b.reshape(4, FACE, FACE)[:, 0]
-    dst = np.zeros_like(faces)
-    pooled = {face: _undefined(case, len(faces)) for face in POOLED_FACES[dim]}
-    for number, face in enumerate(POOLED_FACES[dim]):
-        pooled[face] = _pooled(case, device, pooled[face], scalers[number], faces[:, number])
+    """Pool each face with the scalers in row 0 of the right operand's face; then move the rows to where they belong.
+
+    A block's maxima are those of the tiles of a row, one after the other, with the scalers of the first face.
+    """
+    in_block = case.op is Op.REDUCE_BLOCK_MAX
+    dim, wide = (ReduceDim.ROW if in_block else ReduceDim(case.reduce_dim)), case.tile[1] // FACE
+    count, tiles = prod(case.tile) // FACE**2, case.dimensions_a[1] // TILE if in_block else 1
+    faces = src_a.reshape(-1, tiles, count, FACE, FACE)
+    scalers = np.zeros((count, BLOCK_ROWS, FACE), np.uint32)
+    scalers[:, 0] = src_b.reshape(count, FACE, FACE)[[0] * count if in_block else range(count), 0]
+    dst = np.zeros((len(faces), count, FACE, FACE), np.uint32)
+    targets = {ReduceDim.COL: lambda face: face % wide, ReduceDim.ROW: lambda face: face // wide * wide}
+    pooled: dict[int, np.ndarray] = {}
+    for tile in range(tiles):
+        for number in range(count):
+            face = targets.get(dim, lambda _: 0)(number)
+            old = pooled.get(face, _undefined(case, len(faces)))
+            pooled[face] = _pooled(case, device, old, scalers[number], faces[:, tile, number])
     for face, rows in pooled.items():
         if dim is ReduceDim.COL:
             dst[:, face, 0] = rows[:, 0]
         elif dim is ReduceDim.ROW:
             dst[:, face] = _as_column(case, device, rows[:, :1])
         else:
-            turned = movb2a(_turned(case, rows[:, :1]), srcb_format=case.formats.register, numerics=device.matrix)
-            dst[:, face, 0] = _pooled(case, device, _undefined(case, len(faces)), scalers[3], turned)[:, 0]
-    return dst.reshape(src_a.shape)
+            turned = movb2a(_turned(case, rows[:, :1]), srcb_format=case.sources[1], numerics=device.matrix)
+            dst[:, face, 0] = _pooled(case, device, _undefined(case, len(faces)), scalers[-1], turned)[:, 0]
+    return dst.reshape(len(faces), -1, FACE)
 
 
 def _undefined(case: Case, count: int) -> np.ndarray:
     """Return a cleared block of Dst: zeros, or all ones, which are below everything, for a maximum."""
     lowest = (1 << (32 if case.dst32 else 16)) - 1
-    return np.full((count, BLOCK_ROWS, FACE), lowest if case.pool is Pool.MAX else 0, np.uint32)
+    return np.full((count, BLOCK_ROWS, FACE), lowest if _is_maximum(case) else 0, np.uint32)
+
+
+def _is_maximum(case: Case) -> bool:
+    return case.op is Op.REDUCE_BLOCK_MAX or case.pool is Pool.MAX
 
 
 def _pooled(case: Case, device: Device, dst: np.ndarray, scalers: np.ndarray, face: np.ndarray) -> np.ndarray:
     options = _options(case, device)
-    if case.pool is Pool.MAX:
+    if _is_maximum(case):
         return gmpool(dst, scalers, face, **options)
     for phase in device.phases:
         b, a = device.operands(phase, scalers, face)
@@ -196,7 +273,7 @@ def _pooled(case: Case, device: Device, dst: np.ndarray, scalers: np.ndarray, fa
 def _turned(case: Case, row: np.ndarray) -> np.ndarray:
     """Move a row of Dst to SrcB and turn it into column 0; the other columns are of rows that no result comes from."""
     src_b = np.zeros((len(row), FACE, FACE), np.uint32)
-    src_b[:, :1] = movd2b(row, srca_format=case.formats.register, dst32=case.dst32)
+    src_b[:, :1] = movd2b(row, srca_format=case.sources[1], dst32=case.dst32)
     return trnspsrcb(src_b)
 
 
@@ -210,80 +287,86 @@ def _as_column(case: Case, device: Device, row: np.ndarray) -> np.ndarray:
 # Operands of a case: L1 to tiles of source words, or of Dst words, 64 rows of 16 a tile.
 
 
-TILE_DATUMS = TILE * TILE
 FACES_TRANSPOSED = (0, 2, 1, 3)
 
 
-def operand_bytes(fmt: Format, dimensions: tuple[int, int]) -> int:
+def operand_bytes(fmt: Format, dimensions: tuple[int, int], tile: tuple[int, int] = (TILE, TILE)) -> int:
     """Return the bytes of an operand, or of a result, in L1."""
-    datums = prod(dimensions)
+    datums, of_tile = prod(dimensions), prod(tile)
     if fmt not in BLOCK_FLOATS:
         return datums * L1_BYTES[fmt]
-    tile = exponent_stream_bytes(TILE_DATUMS) + TILE_DATUMS * BLOCK_FLOATS[fmt].datum_bits // 8
-    return datums // TILE_DATUMS * tile
+    return datums // of_tile * (exponent_stream_bytes(of_tile) + of_tile * BLOCK_FLOATS[fmt].datum_bits // 8)
 
 
-def unpacked(
-    case: Case, device: Device, l1: np.ndarray, fmt: Format, dimensions: tuple[int, int], *, for_src_a: bool
-) -> np.ndarray:
-    """Return an operand's tiles, uint32 [n, 64, 16]; with "untilize" the rows of a row-major matrix in their order.
+def unpacked(case: Case, device: Device, l1: np.ndarray, *, right: bool) -> np.ndarray:
+    """Return the tiles of the left or the right operand, uint32 [n, rows of a tile, 16]; with "untilize" the rows of a row-major
+    matrix in their order.
 
     Only the tiles of SrcA are transposed.
     """
-    register = case.formats.register
+    given, dimensions, tile = case.formats, (case.dimensions_a, case.dimensions_b)[right], case.tiles[right]
+    fmt, for_src_a = given.in_b if right else given.in_a, right is (case.op is Op.MATMUL)
+    register = case.sources[0 if for_src_a else 1]
     if device.rounds_stimuli and (fmt, register) == (Format.FP32, Format.BF16):
         codes = encode_array(BF16, decode_array(FP32, np.ascontiguousarray(l1).view("<u4")))
         l1, fmt = codes.astype("<u2").view(np.uint8), Format.BF16
-    rows, columns = dimensions
+    unsigned = case.unsigned and fmt is Format.INT8
     if case.op is Op.TILIZE:
         convert = unpack_to_dst if case.to_dst else unpack
-        words = convert(l1, fmt, register, e4m3=case.e4m3, count=rows * columns, numerics=device.unpacker)
-        return tilize(words.reshape(rows, columns)).reshape(-1, TILE_ROWS, FACE)
-    turns = case.op is Op.TRANSPOSE
-    within_faces = (
-        turns or case.unpack_transpose_within_face or (case.op is Op.REDUCE and case.reduce_dim is ReduceDim.ROW)
-    )
+        count, numerics = prod(dimensions), device.unpacker
+        words = convert(l1, fmt, register, unsigned=unsigned, e4m3=case.e4m3, count=count, numerics=numerics)
+        return in_tiles(words, dimensions, tile).reshape(-1, TILE_ROWS, FACE)
+    turns = case.op is Op.TRANSPOSE and not case.to_dst
+    reduces_rows = case.op is Op.REDUCE_BLOCK_MAX or (case.op is Op.REDUCE and case.reduce_dim is ReduceDim.ROW)
     control = UnpackControl(
         in_format=fmt,
         out_format=register,
+        unsigned=unsigned,
         e4m3=case.e4m3,
         to_dst=case.to_dst,
-        transpose=for_src_a and within_faces,
+        transpose=for_src_a and (turns or case.unpack_transpose_within_face or reduces_rows),
     )
-    images = l1.reshape(rows * columns // TILE_DATUMS, -1)
-    tiles = np.stack([unpack_tile(each, control, count=TILE_DATUMS, numerics=device.unpacker) for each in images])
+    images = l1.reshape(prod(dimensions) // prod(tile), -1)
+    tiles = np.stack([unpack_tile(each, control, count=prod(tile), numerics=device.unpacker) for each in images])
     if for_src_a and (turns or case.unpack_transpose_faces):
         faces = tiles.reshape(-1, 4, FACE, FACE)[:, FACES_TRANSPOSED]
         return faces.reshape(tiles.shape)
-    return row_major(tiles, dimensions) if case.op is Op.UNTILIZE else tiles
+    return row_major(tiles, dimensions, tile) if case.op is Op.UNTILIZE else tiles
 
 
-def row_major(tiles: np.ndarray, dimensions: tuple[int, int]) -> np.ndarray:
+def row_major(tiles: np.ndarray, dimensions: tuple[int, int], tile: tuple[int, int]) -> np.ndarray:
     """Return the datums of tiles in the order of a row-major matrix, in the shape of the tiles."""
-    shape = dimensions[0] // TILE, dimensions[1] // TILE, TILE_ROWS, FACE
-    return untilize(tiles.reshape(shape)).reshape(tiles.shape)
+    (rows, columns), (high, wide) = dimensions, tile
+    faces = tiles.reshape(rows // high, columns // wide, high // FACE, wide // FACE, FACE, FACE)
+    return faces.transpose(0, 2, 4, 1, 3, 5).reshape(tiles.shape)
 
 
-def in_tiles(rows: np.ndarray, dimensions: tuple[int, int]) -> np.ndarray:
+def in_tiles(rows: np.ndarray, dimensions: tuple[int, int], tile: tuple[int, int]) -> np.ndarray:
     """Return the datums of a row-major matrix in the order of tiles; the inverse of `row_major`."""
-    return tilize(rows.reshape(dimensions)).reshape(rows.shape)
+    (high, wide), (below, beside) = tile, (size // side for size, side in zip(dimensions, tile, strict=True))
+    faces = rows.reshape(below, high // FACE, FACE, beside, wide // FACE, FACE)
+    return faces.transpose(0, 3, 1, 4, 2, 5).reshape(rows.shape)
 
 
 # Results of a case: tiles of Dst words to L1, and the codes of their datums.
 
 
-def middle(case: Case, device: Device, dst: np.ndarray) -> np.ndarray:
-    """Return the intermediate datums [n, 64, 16], after ReLU."""
+def middle(case: Case, device: Device, dst: np.ndarray, bits: np.ndarray | None) -> np.ndarray:
+    """Return the intermediate datums [n, rows, 16], after ReLU."""
     settled, narrows = settled_formats(
         device.packer, case.formats.mid, case.formats.out, dst32=case.dst32, raw=device.raw, round_10b=case.round_10b
     )
-    carrier = MID_CARRIERS[settled]
+    carrier, words = MID_CARRIERS[settled], _in_order(case, device, dst)
     options = _packer_options(case, device) | {"round_10b": narrows}
-    mids = [pack(each, settled, carrier, **options) for each in _in_order(case, device, dst)]
-    return np.stack(mids).view(f"<u{L1_BYTES[carrier]}").reshape(dst.shape)
+    mids = [
+        pack(each, settled, carrier, stochastic_bits=own, **options) for each, own in _with_bits(words, bits, device)
+    ]
+    return np.stack(mids).view(f"<u{L1_BYTES[carrier]}").reshape(words.shape)
 
 
-def packed(case: Case, device: Device, dst: np.ndarray, before: np.ndarray | None) -> np.ndarray:
+def packed(
+    case: Case, device: Device, dst: np.ndarray, before: np.ndarray | None, bits: np.ndarray | None
+) -> np.ndarray:
     """Return the bytes of the result, added to those before."""
     given, tiles = case.formats, _in_order(case, device, dst)
     options = _packer_options(case, device) | {"round_10b": case.round_10b, "e4m3": case.e4m3}
@@ -292,17 +375,31 @@ def packed(case: Case, device: Device, dst: np.ndarray, before: np.ndarray | Non
         results = [device.to_blocks(pack(each, given.mid, whole, **options).view("<u2"), given.out) for each in tiles]
     else:
         old = [None] * len(tiles) if before is None or not case.l1_accumulate else before.reshape(len(tiles), -1)
-        results = [pack(tile, given.mid, given.out, l1=each, **options) for tile, each in zip(tiles, old, strict=True)]
+        results = [
+            pack(tile, given.mid, given.out, l1=each, stochastic_bits=own, **options)
+            for (tile, own), each in zip(_with_bits(tiles, bits, device), old, strict=True)
+        ]
     return np.concatenate(results)
+
+
+def _with_bits(
+    tiles: np.ndarray, bits: np.ndarray | None, device: Device
+) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    """Yield each tile with its random bits; a device that does not round has no use for them."""
+    own = [None] * len(tiles) if bits is None or device.raw else bits.reshape(len(tiles), -1)
+    yield from zip(tiles, own, strict=True)
 
 
 def _in_order(case: Case, device: Device, dst: np.ndarray) -> np.ndarray:
     """Return the tiles of Dst as the packer reads them."""
+    dimensions = case.dimensions_a if case.op is Op.PACK_ROWS else case.result_dimensions
     if case.op is Op.PACK_UNTILIZE:
-        dst = row_major(dst, case.result_dimensions)
+        dst = row_major(dst, dimensions, case.tile)
     if device.other_order:
         move = in_tiles if case.op in ROW_MAJOR_RESULTS else row_major
-        dst = move(dst, case.result_dimensions)
+        dst = move(dst, dimensions, case.tile)
+    if case.op is Op.PACK_ROWS:
+        dst = np.ascontiguousarray(dst[:, : case.pack_rows])
     return to_physical(dst, DST16_BF16) if case.formats.register is Format.INT16 else dst
 
 
@@ -313,6 +410,7 @@ def _packer_options(case: Case, device: Device) -> dict[str, Any]:
         "relu": case.relu,
         "relu_threshold": case.relu_threshold,
         "raw": device.raw,
+        "unsigned": case.unsigned and case.formats.mid is Format.INT8,
         "edge_mask": edge_masks(case),
         "edge_minus_infinity": case.edge_minus_infinity,
         "numerics": device.packer,
@@ -320,18 +418,21 @@ def _packer_options(case: Case, device: Device) -> dict[str, Any]:
 
 
 def edge_masks(case: Case) -> np.ndarray | None:
-    """Return the packer's masks of a tile's rows, the case's or those that leave a reduction's datums; None keeps every
-    datum."""
-    if case.op is not Op.REDUCE:
-        return None if case.edge_mask is None else np.array(case.edge_mask, np.uint16)
-    masks = np.zeros((4, FACE), np.uint16)
-    if case.reduce_dim is ReduceDim.COL:
-        masks[:2, 0] = (1 << COLUMNS) - 1
-    elif case.reduce_dim is ReduceDim.ROW:
-        masks[::2] = 1
+    """Return the packer's masks of a tile's rows: the case's, and those that leave a reduction's datums; None keeps every datum."""
+    given = None if case.edge_mask is None else np.array(case.edge_mask, np.uint16)
+    if case.op not in REDUCTIONS:
+        return given if given is None or case.op is not Op.PACK_ROWS else given[: case.pack_rows]
+    wide = case.tile[1] // FACE
+    masks = np.zeros((prod(case.tile) // FACE**2, FACE), np.uint16)
+    dim = ReduceDim.ROW if case.op is Op.REDUCE_BLOCK_MAX else case.reduce_dim
+    if dim is ReduceDim.COL:
+        masks[:wide, 0] = (1 << COLUMNS) - 1
+    elif dim is ReduceDim.ROW:
+        masks[::wide] = 1
     else:
         masks[0, 0] = 1
-    return masks.reshape(TILE_ROWS)
+    own = masks.reshape(-1)
+    return own if given is None else own & given
 
 
 def datum_codes(case: Case, l1: np.ndarray) -> np.ndarray:
@@ -339,11 +440,12 @@ def datum_codes(case: Case, l1: np.ndarray) -> np.ndarray:
     fmt = case.formats.out
     if fmt not in BLOCK_FLOATS:
         return l1.view(f"<u{L1_BYTES[fmt]}").astype(np.int64)
-    tiles = l1.reshape(-1, operand_bytes(fmt, (1, TILE_DATUMS)))
-    stream, bits = exponent_stream_bytes(TILE_DATUMS), BLOCK_FLOATS[fmt].datum_bits
+    count = prod(case.tile)
+    tiles = l1.reshape(-1, operand_bytes(fmt, case.tile, case.tile))
+    stream, bits = exponent_stream_bytes(count), BLOCK_FLOATS[fmt].datum_bits
     places = np.unpackbits(tiles[:, stream:], axis=1, bitorder="little").reshape(-1, bits)
     datums = places @ (1 << np.arange(bits))
-    exponents = np.repeat(tiles[:, : TILE_DATUMS // BLOCK].reshape(-1), BLOCK)
+    exponents = np.repeat(tiles[:, : count // BLOCK].reshape(-1), BLOCK)
     return exponents.astype(np.int64) << bits | datums
 
 
@@ -355,9 +457,9 @@ def places_in_order(case: Case, l1: np.ndarray) -> np.ndarray:
     fmt = case.formats.out
     if fmt in BLOCK_FLOATS:
         eight = BLOCK_FLOATS[fmt].exponent_bits == 8
-        tiles = l1.reshape(-1, operand_bytes(fmt, (1, TILE_DATUMS)))
+        tiles = l1.reshape(-1, operand_bytes(fmt, case.tile, case.tile))
         register = Format.BF16 if eight else Format.FP16
-        words = np.stack([unpack(each, fmt, register, count=TILE_DATUMS, numerics=case.numerics) for each in tiles])
+        words = np.stack([unpack(each, fmt, register, count=prod(case.tile), numerics=case.numerics) for each in tiles])
         codes, width = words.reshape(-1).astype(np.int64) >> (3 if eight else 0), 16 if eight else 19
     else:
         codes, width = datum_codes(case, l1), 8 * L1_BYTES[fmt]
@@ -367,15 +469,18 @@ def places_in_order(case: Case, l1: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Stages:
-    """The bits of a case. A tile is 64 rows of 16, its faces one below the other; n tiles lie in the order of L1.
+    """The bits of a case. A tile is 64 rows of 16, its faces one below the other, and a smaller one fewer; n tiles lie in the order
+    of L1.
 
     Attributes
     ----------
-    src_a, src_b : uint32 [n, 64, 16], logical source words; None where the register is not read. A right operand of "matmul"
+    src_a, src_b : uint32 [n, 64, 16], logical source words; None where the register is not read. Both operands of "sfpu" pass
+        SrcA, the second one is in `src_b`. A right operand of "matmul"
         is in SrcA.
     dst_after_phase : uint32 [n, 64, 16] each, Dst after each fidelity phase, of "matmul" for each tile of K in turn; of
         operations without phases, and of "reduce", Dst at the end alone.
-    mid : uint8, uint16 or uint32 [n, 64, 16], the intermediate datums after ReLU, in the narrowest format that holds them.
+    mid : uint8, uint16 or uint32 [n, 64, 16], the intermediate datums after ReLU, in the narrowest format that holds them; of
+        "pack_rows" as many rows.
     l1 : uint8 bytes.
     """
 
@@ -387,69 +492,78 @@ class Stages:
 
 
 @checked
-def expected(case: Case, l1_a: Any, l1_b: Any = None, *, l1_before: Any = None) -> Stages:
+def expected(case: Case, l1_a: Any, l1_b: Any = None, *, l1_before: Any = None, pack_bits: Any = None) -> Stages:
     """Return the bits of a case at every stage.
 
     Parameters
     ----------
     l1_a, l1_b : the operands in L1: uint8 bytes or uint32 words, arrays or objects with `__array__`; tiles one after the other,
-        row by row, block floats with each tile's 64 exponents before it; row-major datums for "tilize". `l1_b` is None
+        row by row, block floats with each tile's exponents before it; row-major datums for "tilize". `l1_b` is None
         where the case has one operand.
     l1_before : the result's bytes before, in the same form, with the case's `l1_accumulate`; else None.
+    pack_bits : with the case's `stochastic_rounding` "Pack" a uint32 for each datum of the result, in the order of L1, as
+        `tensix.pack` takes them; else None.
 
     Raises
     ------
     TypeError, ValueError : no such arrays, or not the operands' bytes.
     """
-    device, operands = chip_of(case), operands_of(case, l1_a, l1_b, l1_before)
+    device, operands = chip_of(case), operands_of(case, l1_a, l1_b, l1_before, pack_bits)
     src_a, src_b, dst = _until_dst(case, device, operands)
-    mid = middle(case, device, dst[-1])
-    return Stages(None if case.to_dst else src_a, src_b, dst, mid, packed(case, device, dst[-1], operands.before))
+    mid = middle(case, device, dst[-1], operands.bits)
+    l1 = packed(case, device, dst[-1], operands.before, operands.bits)
+    return Stages(*((None, None) if case.to_dst else (src_a, src_b)), dst, mid, l1)
 
 
 class Operands(NamedTuple):
-    """Bytes in L1: of the operands, and of the result before; None where the case has none."""
+    """Bytes in L1 of the operands and of the result before, and the packer's random bits; None where the case has none."""
 
     left: np.ndarray
     right: np.ndarray | None
     before: np.ndarray | None
+    bits: np.ndarray | None
 
 
 def result_of(case: Case, device: Device, operands: Operands) -> np.ndarray:
     """Return the bytes that a device gives."""
     dst = _until_dst(case, device, operands)[-1]
-    return packed(case, device, dst[-1], operands.before)
+    return packed(case, device, dst[-1], operands.before, operands.bits)
 
 
 def _until_dst(
     case: Case, device: Device, operands: Operands
-) -> tuple[np.ndarray, np.ndarray | None, tuple[np.ndarray, ...]]:
+) -> tuple[np.ndarray | None, np.ndarray | None, tuple[np.ndarray, ...]]:
     """Return SrcA, or Dst where the unpacker writes it, SrcB, and Dst after each step."""
-    left, right, _ = operands
+    left, right = operands.left, operands.right
     if device.exchanged and right is not None:
         left, right = right, left
-    given, is_matmul = case.formats, case.op is Op.MATMUL
-    src_a, src_b = unpacked(case, device, left, given.in_a, case.dimensions_a, for_src_a=not is_matmul), None
-    if right is not None and given.in_b is not None:
-        src_b = unpacked(case, device, right, given.in_b, case.dimensions_b, for_src_a=is_matmul)
-        src_a, src_b = (src_b, src_a) if is_matmul else (src_a, src_b)
-    return src_a, src_b, computed(case, device, src_a, src_b)
+    first = unpacked(case, device, left, right=False)
+    second = None if right is None else unpacked(case, device, right, right=True)
+    if case.op is Op.MATMUL or (case.op is Op.UNARY_BROADCAST and not case.to_dst):
+        first, second = second, first
+    return first, second, computed(case, device, first, second)
 
 
-def operands_of(case: Case, l1_a: Any, l1_b: Any, l1_before: Any) -> Operands:
-    """Return the bytes of the operands, and of the result before, checked."""
-    given = case.formats
-    left = bytes_of("l1_a", l1_a, operand_bytes(given.in_a, case.dimensions_a))
-    right = before = None
+def operands_of(case: Case, l1_a: Any, l1_b: Any, l1_before: Any, pack_bits: Any = None) -> Operands:
+    """Return the bytes of the operands, and of the result before, and the packer's random bits, checked."""
+    given, result = case.formats, operand_bytes(case.formats.out, case.result_dimensions, case.tile)
+    left = bytes_of("l1_a", l1_a, operand_bytes(given.in_a, case.dimensions_a, case.tiles[0]))
+    right = before = bits = None
     if given.in_b is not None:
-        right = bytes_of("l1_b", l1_b, operand_bytes(given.in_b, case.dimensions_b))
+        right = bytes_of("l1_b", l1_b, operand_bytes(given.in_b, case.dimensions_b, case.tiles[1]))
     elif l1_b is not None:
         raise ValueError(f"l1_b must be None with {Op(case.op).value}, which has one operand, not an array")
     if case.l1_accumulate:
-        before = bytes_of("l1_before", l1_before, operand_bytes(given.out, case.result_dimensions))
+        before = bytes_of("l1_before", l1_before, result)
     elif l1_before is not None:
         raise ValueError("l1_before must be None without l1_accumulate, not an array")
-    return Operands(left, right, before)
+    if case.stochastic_rounding is not StochasticRounding.NONE:
+        bits = as_numpy("pack_bits", pack_bits)
+        check_array("pack_bits", bits, np.uint32)
+        check_shape("pack_bits", bits, prod(case.result_dimensions))
+    elif pack_bits is not None:
+        raise ValueError("pack_bits must be None without stochastic_rounding, not an array")
+    return Operands(left, right, before, bits)
 
 
 def bytes_of(name: str, l1: Any, count: int) -> np.ndarray:

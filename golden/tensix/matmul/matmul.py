@@ -17,6 +17,7 @@ Ref: tt-llk, llk_math_matmul.h; tt-isa-documentation 3930471, MVMUL.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from bitpath.golden.arrays.arguments import (
     check_shape,
     checked,
     integer,
+    member,
 )
 from bitpath.golden.arrays.parallel import ROWS, Progress, in_row_blocks
 from bitpath.golden.tensix.convert.formats import INTEGERS
@@ -55,6 +57,7 @@ from bitpath.golden.tensix.matmul.host import (
     tile_images,
     tile_words,
 )
+from bitpath.golden.tensix.matmul.partials import Partials, Reload, block_depth, check_partials, reloaded, stored
 from bitpath.golden.tensix.operands.arguments import check_dst32, numerics_or_default, numerics_with, phases
 
 # How output tiles go from Dst to L1.
@@ -220,6 +223,8 @@ def matmul(
     format: str = "bf16",
     fidelity: str | Fidelity = "HiFi4",
     dst32: bool = True,
+    block_k: int | None = None,
+    partials: Partials | str = Partials.DST,
     quirk: bool = True,
     numerics: TensixNumerics | None = None,
     chip: Chip | str | None = None,
@@ -227,16 +232,38 @@ def matmul(
 ) -> np.ndarray:
     """Multiply matrices [M, K] @ [K, N]; returns float32 [M, N], int32 for "int8".
 
-    Parameters are those of `matmul_program`; `quirk` is `mvmul`'s and `progress` `run_program`'s; with more
-    than `parallel.ROWS` rows it is told the rows done and all of them.
+    Parameters
+    ----------
+    a, b, format, fidelity, dst32, numerics, chip : as `matmul_program`.
+    block_k : rows of K in a block, a multiple of 32 that divides K; None is all of them.
+    partials : where the sum of the blocks before is kept: "dst"; in L1 as "spill_bf16", "spill_fp16", "spill_fp32", or FP32 that
+        comes back as "spill_tf32"; in L1 by the packer's accumulation, "l1_bf16" and so on. A 16-bit Dst has its own format alone,
+        a 32-bit one all but FP16, and "int8" Dst alone.
+    quirk : as `mvmul`.
+    progress : as `run_program`; with more than `parallel.ROWS` rows it is told the rows done and all of them.
 
     Raises
     ------
-    TypeError, ValueError : as `matmul_program`.
+    TypeError, ValueError : as `matmul_program`; another block or place of partial sums.
     """
     _check_operands(a, b, format, dst32)
+    blocks = _blocks(block_k, partials, b.shape[0], format, dst32)
     right = _prepared(b[np.newaxis], format, fidelity, dst32, numerics_with(quirk, numerics, chip))
-    return _multiplied(a[np.newaxis], right, progress)[0]
+    return _multiplied(a[np.newaxis], right, progress, blocks)[0]
+
+
+class Blocks(NamedTuple):
+    """Rows of K in a block, and the way of the sums between blocks through L1, None for Dst."""
+
+    depth: int
+    reload: Reload | None
+
+
+def _blocks(block_k: int | None, partials: Partials | str, depth: int, fmt: str, dst32: bool) -> Blocks:
+    """Return the blocks of a product, checked."""
+    partials = member("partials", partials, Partials)
+    check_partials(partials, FORMATS[fmt].style, dst32=dst32)
+    return Blocks(block_depth(block_k, depth), partials.reload)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -288,19 +315,26 @@ def prepare(
 
 
 @checked
-def multiply(a: np.ndarray, right: PreparedRight, *, progress: Progress | None = None) -> np.ndarray:
+def multiply(
+    a: np.ndarray,
+    right: PreparedRight,
+    *,
+    block_k: int | None = None,
+    partials: Partials | str = Partials.DST,
+    progress: Progress | None = None,
+) -> np.ndarray:
     """Multiply left operands [B, M, K] with prepared ones; returns [B, M, N] with the bits of `matmul`.
 
-    `progress` is as `matmul`'s.
+    `block_k`, `partials` and `progress` are `matmul`'s.
 
     Raises
     ------
-    TypeError, ValueError : another dtype or shape; NaN; integers out of range.
+    TypeError, ValueError : another dtype or shape; NaN; integers out of range; another block or place of partial sums.
     """
     _check_stack("a", a, right.format)
     batch, depth, _ = right.shape
     check_shape("a", a, batch, "M", depth, why=" for this right operand")
-    return _multiplied(a, right, progress)
+    return _multiplied(a, right, progress, _blocks(block_k, partials, depth, right.format, right.dst32))
 
 
 def _check_stack(name: str, stack: np.ndarray, fmt: str) -> None:
@@ -321,17 +355,41 @@ def _prepared(
     )
 
 
-def _multiplied(a: np.ndarray, right: PreparedRight, progress: Progress | None) -> np.ndarray:
+def _multiplied(a: np.ndarray, right: PreparedRight, progress: Progress | None, blocks: Blocks) -> np.ndarray:
     fmt, columns = FORMATS[right.format], right.shape[2]
     result = np.empty((*a.shape[:2], columns), np.int32 if fmt.style is Style.INT8 else np.float32)
 
     def work(rows: slice, told: Progress | None) -> None:
         src_b = source_words(a[:, rows], (1, TILE), right.format, right.numerics)
-        dst = _dst_words(src_b, right.src_a, columns, fmt, right.dst32, right.phases, right.numerics, told)
+        dst = _dst_of_blocks(src_b, right, columns, blocks, told)
         result[:, rows] = dst_values(dst, fmt.style, right.dst32)
 
     in_row_blocks(work, a.shape[1], ROWS, progress)
     return result
+
+
+def _dst_of_blocks(
+    src_b: np.ndarray, right: PreparedRight, columns: int, blocks: Blocks, progress: Progress | None
+) -> np.ndarray:
+    """Return the Dst words of rows, whose partial sums go through L1 between blocks of K."""
+    options = FORMATS[right.format], right.dst32, right.phases, right.numerics
+    reload, depth = blocks.reload, src_b.shape[2]
+    if reload is None or blocks.depth == depth:
+        return _dst_words(src_b, right.src_a, columns, *options, progress)
+    words = *src_b.shape[:2], columns
+    dst = np.empty(words, np.uint32)
+    l1: np.ndarray | None = None
+    for start in range(0, depth, blocks.depth):
+        part, before = slice(start, start + blocks.depth), None
+        if l1 is not None and (part.stop == depth or not reload.accumulates):
+            before = reloaded(reload, l1, words, dst32=right.dst32, numerics=right.numerics)
+        dst = _dst_words(src_b[:, :, part], right.src_a[:, part], columns, *options, None, before)
+        if part.stop < depth:
+            old = l1 if reload.accumulates else None
+            l1 = stored(reload, dst, old, dst32=right.dst32, numerics=right.numerics)
+        if progress is not None:
+            progress(part.stop, depth)
+    return dst
 
 
 def _dst_words(
@@ -343,11 +401,13 @@ def _dst_words(
     phases: tuple[int, ...],
     numerics: TensixNumerics,
     progress: Progress | None,
+    before: np.ndarray | None = None,
 ) -> np.ndarray:
     # The compiler is loaded with the first call.
     from bitpath.golden.tensix.matmul import product_loop
 
-    return product_loop.multiply(numerics, src_b, src_a, columns, fmt.style, fmt.register, dst32, phases, progress)
+    operands = src_b, src_a, columns, fmt.style, fmt.register, dst32, phases, progress
+    return product_loop.multiply(numerics, *operands, dst=before)
 
 
 # INT8 in all phases: sums are exact, and the packer may bring them back to INT8.

@@ -152,6 +152,8 @@ def multiply(
     dst32: bool,
     phases: tuple[int, ...],
     progress: Progress | None = None,
+    *,
+    dst: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return the Dst words of products, uint32 [B, M, columns].
 
@@ -161,8 +163,9 @@ def multiply(
     style, fmt, dst32 : of both operands, and the width of Dst.
     phases : fidelity phases, in order.
     progress : is told the blocks of work done and all of them.
+    dst : Dst words before, uint32 [B, M, columns], to which the products are added; None is zeros.
     """
-    result = np.empty((*src_b.shape[:2], columns), np.uint32)
+    result = np.zeros((*src_b.shape[:2], columns), np.uint32) if dst is None else dst.copy()
     operands = result, owned(src_b), owned(src_a)
     if style is Style.INT8:
         work = _integer_work(numerics, operands, phases)
@@ -234,7 +237,9 @@ def _multiply_plain(
     for unit in range(general.shape[0]):
         batch, top, left = _place(result, first + unit)
         rows, columns = min(ROWS, result.shape[1] - top), min(COLUMNS, src_a.shape[2] - left)
-        dst[:rows], exponents[:rows] = np.int32(0), np.int32(0)
+        for row in range(rows):
+            words = result[batch, top + row, left : left + COLUMNS]
+            _decode(words, exponent_bits, fraction_bits, dst[row], exponents[row])
         # Lanes beyond the columns compute zeros.
         a[:], a_exponents[:] = np.float32(0), np.int16(ABSENT)
         for k in range(0, src_a.shape[1], TILE):
@@ -252,8 +257,9 @@ def _multiply_plain(
                     for half in range(2):
                         _add(*own, half, maxima, reference, offset, plain, dst[row], exponents[row])
         for row in range(rows):
-            words = result[batch, top + row, left : left + COLUMNS]
-            _encode(dst[row], exponents[row], exponent_bits, fraction_bits, words)
+            if not general[unit, row]:
+                words = result[batch, top + row, left : left + COLUMNS]
+                _encode(dst[row], exponents[row], exponent_bits, fraction_bits, words)
 
 
 @kernel(fused=True)
@@ -273,7 +279,7 @@ def _multiply_general(result, src_b, src_a, first, general, readings, fields):
         for column in range(left, min(left + COLUMNS, src_a.shape[2]), FACE):
             for start in range(0, count, step):
                 rows = chosen[start : min(start + step, count)]
-                dst[:] = np.uint32(0)
+                _take(result[batch], rows, column, dst)
                 for k in range(0, src_a.shape[1], TILE):
                     for phase in range(readings.shape[0]):
                         reading = reading_of(readings[phase])
@@ -289,6 +295,15 @@ def _multiply_general(result, src_b, src_a, first, general, readings, fields):
                     out = result[batch, rows[i], column : column + FACE]
                     for j in range(out.shape[0]):
                         out[j] = dst[i * FACE + j]
+
+
+@piece
+def _take(result, rows, column, dst):
+    """Copy some rows of a face of Dst words."""
+    for i in range(rows.shape[0]):
+        words = result[rows[i], column : column + FACE]
+        for j in range(words.shape[0]):
+            dst[i * FACE + j] = words[j]
 
 
 @piece
@@ -436,6 +451,22 @@ def _add(a, b, half, maxima, reference, offset, plain, dst, exponents):
 
 
 @piece
+def _decode(words, exponent_bits, fraction_bits, significands, exponents):
+    """Write twice the significands of Dst words, and their exponents; a word of exponent 0 is zero."""
+    left, sign_bit = np.int32(FRACTION - fraction_bits & 31), np.int32(exponent_bits + fraction_bits & 31)
+    fraction_mask = np.int32(np.int32(1 << (fraction_bits & 31)) - 1)
+    exponent_mask = np.int32(np.int32(1 << (exponent_bits & 31)) - 1)
+    significands[:], exponents[:] = np.int32(0), np.int32(0)
+    for i in range(words.shape[0]):
+        word = np.int32(words[i])
+        exponent = np.int32(word >> (fraction_bits & 31) & exponent_mask)
+        magnitude = np.int32(np.int32(HIDDEN | np.int32(word & fraction_mask) << left) << 1)
+        negative = np.int32(-np.int32(word >> sign_bit & 1))
+        exponents[i] = exponent
+        significands[i] = np.int32(np.int32(magnitude ^ negative) - negative) if exponent != 0 else np.int32(0)
+
+
+@piece
 def _encode(significands, exponents, exponent_bits, fraction_bits, words):
     """Write Dst words of twice their significands and of their exponents."""
     right, sign_bit = np.int32(FRACTION - fraction_bits & 31), np.int32(exponent_bits + fraction_bits & 31)
@@ -453,6 +484,7 @@ def _multiply_integers(result, src_b, src_a, first, last, masks, b_flush, a_flus
         batch, top, left = _place(result, unit)
         rows, columns = min(ROWS, result.shape[1] - top), min(COLUMNS, src_a.shape[2] - left)
         dst[:] = np.uint32(0)
+        copy_corner(result[batch, top : top + rows, left:], dst)
         a[:] = np.int32(0)
         for k in range(0, src_a.shape[1], TILE):
             for phase in range(masks.shape[0]):

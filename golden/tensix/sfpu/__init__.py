@@ -1,6 +1,7 @@
 """The Vector unit, SFPU: 32 lanes of 32 bits, and straight-line programs on batches of Dst tiles."""
 
+from bitpath.golden.tensix.sfpu.explain import explain_lane
 from bitpath.golden.tensix.sfpu.lanes import Lanes
 from bitpath.golden.tensix.sfpu.run import run
 
-__all__ = ["Lanes", "run"]
+__all__ = ["Lanes", "explain_lane", "run"]

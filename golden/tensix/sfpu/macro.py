@@ -155,8 +155,9 @@ class Schedule:
 
     @property
     def waits(self) -> bool:
-        """True if scheduled instructions wait until a thread issues others."""
-        return any(each.counts_instructions and each.delay for each in self._pending)
+        """True if all scheduled instructions wait until a thread issues others."""
+        by_instructions = any(each.counts_instructions for each in self._pending)
+        return by_instructions and all(each.delay for each in self._pending)
 
     @checked
     def step(self, instruction: Instruction | None, config: LoadMacroConfig) -> Cycle:

@@ -32,7 +32,7 @@ VECTOR = tuple(name for name in BY_NAME[Chip.BLACKHOLE] if name.startswith("SFP"
 EXECUTED = (*MATRIX, *MOVES, *BANKS, *RWC, *ADC, *CONFIG, *SEMAPHORES, *WAITS, *VECTOR, "UNPACR", "PACR", "NOP")
 """Instructions that a core executes."""
 ZERO_FIELDS = {
-    "UNPACR": ("context", "context_counter", "row_search"),
+    "UNPACR": ("row_search",),
     "PACR": (
         "config_context",
         "row_pad",

@@ -25,6 +25,7 @@ from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, StyleCode
 from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS, Instruction, Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.mover import Move, MoveKind
+from bitpath.rtl.tensix.matrix.source_to_dst import SHORT_FORMATS
 
 OPCODES = ("MVMUL", "DOTPV", "GAPOOL", "ELWMUL", "ELWADD", "ELWSUB", "ZEROACC", "GMPOOL")
 ELEMENTWISE = ("ELWMUL", "ELWADD", "ELWSUB")
@@ -256,13 +257,13 @@ class MoveOperands(wiring.Component):
             o.control.keeps.eq(shared.zero_flag_disabled_src[0]),
             o.control.masks.eq(named(instruction, "MOVB2D", "MOVB2A")),
             o.control.low_half.eq(low_half),
-            o.control.wide.eq(to_dst & (tf32 | (follows & ~low_half))),
+            o.control.wide.eq(to_dst & (tf32 | follows)),
             o.dst32.eq(fp32 | shared.int8_math[0]),
         ]
         apart = self._rows(m, row, Mux(to_dst, o.control.wide | low_half, from_dst & o.dst32))
         self._banks(m)
         refusals = [
-            tf32 & low_half,
+            (tf32 | (to_dst & follows)) & low_half,
             from_dst & ~o.dst32 & (low_half | tf32),
             (to_dst | from_dst) & ~(dst_known & o.control.dst_format.matches(*Format)),
             apart,
@@ -281,12 +282,15 @@ class MoveOperands(wiring.Component):
             bank_a, bank_b = self.implied.src_a.as_value(), self.implied.src_b.as_value()
             of_a, of_b = Mux(off_a, src_a, bank_a), Mux(off_b, src_b, bank_b)
             to_b = Mux(Mux(named(self.view.instruction, "MOVB2D"), off_a, off_b), src_a, bank_b)
-        from_a = named(self.view.instruction, "MOVA2D", "MOVD2A")
-        of_dst, of_own = Signal(BankFormat), Signal(BankFormat)
+        from_a, to_dst = (
+            named(self.view.instruction, *names) for names in (("MOVA2D", "MOVD2A"), ("MOVA2D", "MOVB2D"))
+        )
+        of_dst, of_own, widens = Signal(BankFormat), Signal(BankFormat), Signal()
         m.d.comb += [
             of_dst.eq(Mux(from_a, of_a, to_b)),
             of_own.eq(of_b),
-            o.control.dst_format.eq(of_dst.code),
+            widens.eq(to_dst & (shared.fp32_enabled[0] | shared.int8_math[0]) & of_dst.code.matches(*SHORT_FORMATS)),
+            o.control.dst_format.eq(Mux(widens & self.config.numerics.moves_widen_exponent, Format.BF16, of_dst.code)),
             o.control.own_format.eq(of_own.code),
         ]
         return of_dst.known, of_own.known

@@ -11,7 +11,7 @@ Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddress
 """
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import (
@@ -59,7 +59,7 @@ class PackAddress(wiring.Component):
     refused : Out(1), a core does not execute the PACR: compression, sums of other formats than FP32, BF16 and FP16, a start inside
         of a row, a number of datums that is no multiple of 16 (on Blackhole other than 16), packers or read interfaces that do not
         go together, formats of Dst and packer that differ, more rows than Dst has, a ReLU mode above 3, a ReLU threshold that is
-        negative or for integers, formats that the packer does not convert. A flush is not refused for its datums
+        negative or for integers, an exponent threshold for integers, formats that the packer does not convert. A flush is not refused for its datums
     """
 
     clocked = False
@@ -99,6 +99,7 @@ class PackAddress(wiring.Component):
             shared.l1_accumulate[0] & ~out_format.matches(*ACCUMULATING_FORMATS),
             (relu > 3) | (relu > 1) & (shared.relu_threshold[0][-1] | mid_format.matches(*INTEGERS)),
             ~self._converts(mid_format, out_format),
+            _threshold(shared, 0).any() & mid_format.matches(*INTEGERS),
         ]
         rows, packers = self._sources(m, datum[4:], count >> 4)
         refusals = [
@@ -179,6 +180,7 @@ class PackAddress(wiring.Component):
                 shared.pack_out_format[k] == shared.pack_out_format[0]
             )
             alike = same & (shared.l1_accumulate[k] == shared.l1_accumulate[0])
+            alike &= _threshold(shared, k) == _threshold(shared, 0)
             taken = o.sources[k] if self.config.chip is Chip.WORMHOLE else 1
             refused.append(taken & (~alike | ~shared.pack_uncompressed[k]))
         return refused
@@ -197,6 +199,7 @@ class PackAddress(wiring.Component):
             control.relu.eq(relu),
             control.relu_threshold.eq(Mux(relu > 1, shared.relu_threshold[0], 0)),
             control.accumulate.eq(shared.l1_accumulate[0]),
+            control.exponent_threshold.eq(_threshold(shared, 0)),
             control.round_10b.eq(shared.round_10b[0]),
             control.e4m3.eq(field_of(shared, "pack_e4m3")),
             self.o.zero.eq(self.view.instruction.zero),
@@ -204,6 +207,11 @@ class PackAddress(wiring.Component):
             self.o.masked.eq(~shared.edge_mask[0]),
             self.o.fp16.eq(mid_format.matches(*SHORT_FORMATS) & ~narrows & ~shared.read_32b[0]),
         ]
+
+
+def _threshold(shared: data.View, packer: int) -> Value:
+    """Return the exponent below which a packer makes numbers zero."""
+    return Mux(shared.exponent_threshold_enabled[packer], shared.exponent_threshold[packer], 0)
 
 
 RECORDS = (

@@ -30,7 +30,7 @@ from bitpath.rtl.tensix.core.row_packer import PACKERS, RowPacker
 from bitpath.rtl.tensix.core.row_unpacker import RowUnpacker
 from bitpath.rtl.tensix.core.thread import FAULT_NUMBER_BITS, Asks, Executed, Thread
 from bitpath.rtl.tensix.core.thread_view import view_layout
-from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
+from bitpath.rtl.tensix.core.unpack_address import CONTEXT_BITS, UnpackAddress
 from bitpath.rtl.tensix.core.vector_access import DstMerge, VectorOperands
 from bitpath.rtl.tensix.core.wait_gate import Semaphores
 from bitpath.rtl.tensix.engine.tensix_engine import NEED_BITS, L1Port
@@ -200,6 +200,7 @@ class TensixCore(wiring.Component):
                 ]
         vector_idle = self._vector(m, platform, choices["vector"], threads, file, unit, ~to_dst, granted, refused)
         self._imply(m, banks, operands, moves, unit, unpackers)
+        self._count_contexts(m, addresses, unpackers)
         self._configure(m, choices, threads, file, semaphores, granted, refused)
         self._memory(m, platform, unpackers, packer)
 
@@ -344,6 +345,14 @@ class TensixCore(wiring.Component):
                 m.d.sync += [bank.written.eq(~bank.written), formats[bank.written].eq(moves.format)]
             with m.If(moved & change.reset):
                 m.d.sync += [bank.written.eq(0), bank.read.eq(0)]
+
+    def _count_contexts(self, m: Module, addresses: list[UnpackAddress], unpackers: list[RowUnpacker]) -> None:
+        """Add each unpacker's counter of contexts for each thread."""
+        for number, (address, unpacker) in enumerate(zip(addresses, unpackers, strict=True)):
+            counters = Signal(data.ArrayLayout(CONTEXT_BITS, THREADS), name=f"contexts_{number}")
+            m.d.comb += address.counter.eq(counters[address.view.thread])
+            with m.If(unpacker.i.valid & unpacker.i.ready):
+                m.d.sync += counters[address.view.thread].eq(address.counted)
 
     def _configure(
         self, m: Module, choices, threads, file: ConfigFile, semaphores: Semaphores, granted: Signal, refused: data.View

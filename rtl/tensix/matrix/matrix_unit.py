@@ -396,6 +396,7 @@ class MatrixUnit(wiring.Component):
                 src_a.block.eq(mover.block_a),
                 src_b.block.eq(mover.block_b),
                 address.eq(mover.address),
+                dst.stale.eq(mover.stale),
                 self.write_dst.ready.eq(0),
             ]
         with m.If(mover.dst_rows.any()):

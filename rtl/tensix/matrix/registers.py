@@ -177,7 +177,7 @@ class DstRegister(wiring.Component):
     Members
     -------
     address : In(DstAddress), o : Out(8 rows), the block that holds the row; for the Matrix unit
-    undefined : Out(8), rows of this block without their flag
+    undefined : Out(8), rows of this block without their flag; stale : In(1), they read as they were
     read_address : In(DstAddress), read_o : Out(dst_rows_layout), the rows from a multiple of their number; for the packer
     write_address : In(DstAddress), write_values : In(8 rows)
     write_rows : In(8), write_columns : In(16 / columns), enables of the block's rows and column groups
@@ -193,6 +193,7 @@ class DstRegister(wiring.Component):
                 "address": In(DstAddress),
                 "o": Out(BLOCK_WIDTH),
                 "undefined": Out(BLOCK_ROWS),
+                "stale": In(1),
                 "read_address": In(DstAddress),
                 "read_o": Out(dst_rows_layout(read_rows)),
                 "write_address": In(DstAddress),
@@ -236,7 +237,7 @@ class DstRegister(wiring.Component):
                 reader.high.eq(high["matrix"].word_select(row, ROW_WIDTH)),
                 reader.low.eq(low["matrix"].word_select(row, ROW_WIDTH)),
                 reader.address.eq(self.address),
-                self.o.word_select(row, DstRow.size).eq(Mux(absent["matrix"][row], 0, reader.o)),
+                self.o.word_select(row, DstRow.size).eq(Mux(absent["matrix"][row] & ~self.stale, 0, reader.o)),
             ]
         own_bits = self.read_rows.bit_length() - 1
         present = []

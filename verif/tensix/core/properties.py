@@ -104,7 +104,7 @@ def unit_takes_rows(claim: Claim, chip: Chip) -> None:
     "move_operands",
     "move_operands_rows_{chip.value}",
     "a move of {chip.value} that is executed fills whole words of Dst or their low halves",
-    ("tf32 & low_half,", "tf32 & ~low_half,"),
+    ("(tf32 | (to_dst & follows)) & low_half,", "(tf32 | (to_dst & follows)) & ~low_half,"),
     "chip",
     Chip,
 )
@@ -129,7 +129,7 @@ def filled_rows(claim: Claim) -> None:
 @PROPERTIES.of(
     "pack_address",
     "pack_address_rows_{chip.value}",
-    "a PACR of {chip.value} that is executed reads a row at least, and a threshold of its ReLU is not negative",
+    "a PACR of {chip.value} that is executed has a row at least, and the threshold of a ReLU on rows is not negative",
     ("(relu > 1) & (shared.relu_threshold[0][-1]", "(relu > 2) & (shared.relu_threshold[0][-1]"),
     "chip",
     Chip,
@@ -137,5 +137,5 @@ def filled_rows(claim: Claim) -> None:
 def packed_rows(claim: Claim, chip: Chip) -> None:
     dut = claim.instantiate("dut", PackAddress(ChipConfig(chip=chip)))
     o = dut.o
-    negative = (o.control.relu > 1) & o.control.relu_threshold[-1]
+    negative = ~o.flush & (o.control.relu > 1) & o.control.relu_threshold[-1]
     claim.ensure(dut.refused | ~negative, dut.refused | (o.rows != 0), dut.refused | o.sources.any())

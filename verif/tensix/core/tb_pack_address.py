@@ -6,9 +6,10 @@ from random import Random
 
 from cocotb.triggers import Timer
 
+from bitpath.golden.tensix.convert.formats import INTEGERS
 from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS
 from bitpath.golden.tensix.core.packer import MASKS, RELATIVE, Store, pacr, stores_of
-from bitpath.golden.tensix.core.state import State
+from bitpath.golden.tensix.core.state import THREADS, State
 from bitpath.golden.tensix.declarations.encodings import FIELDS, WIDTHS
 from bitpath.golden.tensix.declarations.formats import (
     COLUMNS,
@@ -25,7 +26,6 @@ from bitpath.rtl.tensix.core.pack_address import PackAddress
 from bitpath.rtl.tensix.core.row_packer import ADDRESS_BITS, FLUSH_STEPS, PACKERS, SOURCES, pack_rows_layout
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.program.loads import ALL_COLUMNS, packings
-from bitpath.verif.tensix.program.programs import THREADS
 from bitpath.verif.tensix.program.views import (
     NO_FORMATS,
     other_fields,
@@ -99,6 +99,9 @@ class Case:
         self._of_each("pack_out_format", self.out, others or range(16))
         self._of_each("pack_uncompressed", 1, [0])
         self._of_each("l1_accumulate", accumulates, [0])
+        threshold = rng.randrange(1 << 8) if self.mid not in INTEGERS or seldom(rng) else 0
+        self._of_each("exponent_threshold_enabled", int(threshold > 0), [0])
+        self._of_each("exponent_threshold", threshold, range(1 << 8))
         relu = 4 + rng.getrandbits(2) if seldom(rng) else rng.getrandbits(2)
         fields = {
             "dst_format": rng.getrandbits(4) if seldom(rng) else self.mid,
@@ -177,11 +180,19 @@ def firsts(instruction: Instruction, stores: list[Store]) -> dict[int, int]:
     return {number: stores[0].row & ~(SOURCES - 1) | number for number in interfaces}
 
 
+def threshold_of(state: State, thread: int, packer: int) -> int:
+    """Return the exponent threshold of a packer, 0 if it is off."""
+    read = state.config.read
+    return read("exponent_threshold", thread, packer) if read("exponent_threshold_enabled", thread, packer) else 0
+
+
 def refused(state: State, thread: int, instruction: Instruction, stores: list[Store]) -> bool:
     """Return whether a core refuses a PACR that golden executes."""
     read, first = state.config.read, stores[0]
-    alike = {(each.mid_format, each.out_format, each.accumulates) for each in stores} | {
-        (read("pack_in_format", thread, 0), read("pack_out_format", thread, 0), bool(read("l1_accumulate", thread, 0)))
+    names = ("pack_in_format", "pack_out_format", "l1_accumulate")
+    alike = {
+        (*(read(name, thread, packer) for name in names), threshold_of(state, thread, packer))
+        for packer in (0, *(each.packer for each in stores))
     }
     inside = first.column > 0 or first.count % COLUMNS > 0 or first.count == 0
     return len(alike) > 1 or (not instruction["flush"] and (inside or first.count // COLUMNS > DST16_ROWS))
@@ -215,6 +226,7 @@ def expected_record(state: State, thread: int, instruction: Instruction, stores:
             "relu": relu & 3,
             "relu_threshold": read("relu_threshold", thread) if relu > 1 else 0,
             "accumulate": first.accumulates,
+            "exponent_threshold": threshold_of(state, thread, 0),
             "round_10b": read("round_10b", thread),
             "e4m3": read("pack_e4m3", thread),
         },

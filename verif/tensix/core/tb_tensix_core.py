@@ -13,9 +13,13 @@ import numpy as np
 from cocotb.triggers import RisingEdge
 
 from bitpath.golden import tensix
+from bitpath.golden.tensix.convert.unpack import L1_BYTES
+from bitpath.golden.tensix.core.programs import RESULT, CoreProgram, assembled, config_lines
+from bitpath.golden.tensix.core.state import THREADS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, REGISTERS
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, DST16_ROWS, DST32_ROWS, Fidelity, Format
 from bitpath.golden.tensix.isa import decode, encode
+from bitpath.golden.tensix.matmul.product_program import DATUMS, Product, tile_program
 from bitpath.golden.tensix.sfpu import Lanes
 from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
@@ -44,18 +48,7 @@ from bitpath.verif.tensix.program.loads import (
     zeros_from,
 )
 from bitpath.verif.tensix.program.loads import cases as load_cases
-from bitpath.verif.tensix.program.programs import (
-    DATUM_BYTES,
-    DATUMS,
-    RESULT,
-    THREADS,
-    WORD_BYTES,
-    CoreProgram,
-    Product,
-    assembled,
-    config_lines,
-    product_program,
-)
+from bitpath.verif.tensix.program.programs import WORD_BYTES
 from bitpath.verif.tensix.sfpu.driving import needs_gap
 from bitpath.verif.tensix.sfpu.words import ACCESSES, kinds, random_word
 
@@ -80,7 +73,7 @@ KINDS = (
 NOTED = (Fault.NONE, Fault.WORD, Fault.OPERATION, Fault.STATE, Fault.REGISTER)
 REFUSED = (
     ("SEMWAIT", {"semaphores": 1}, Fault.OPERATION),
-    ("UNPACR", {"context": 1}, Fault.OPERATION),
+    ("UNPACR", {"row_search": 1}, Fault.OPERATION),
     ("PACR", {"override_thread": 1}, Fault.OPERATION),
     ("PACR", {}, Fault.STATE),
     ("MOVD2A", {"mode": 1}, Fault.OPERATION),
@@ -115,7 +108,7 @@ def random_product(
     count = DATUMS * k_tiles
     sides = []
     for _ in range(2):
-        if DATUM_BYTES[fmt] == 1:
+        if L1_BYTES[fmt] == 1:
             sides.append(source.integers(0, 256, count, dtype=np.uint8) & (0xBF if fmt is Format.FP8 else 0xFF))
         else:
             numbers = source.standard_normal(count).astype(np.float32)
@@ -123,7 +116,7 @@ def random_product(
                 numbers.astype(np.float16) if fmt is Format.FP16 else (numbers.view(np.uint32) >> 16).astype(np.uint16)
             )
             sides.append(codes.view(np.uint8))
-    return product_program(product, *sides)
+    return tile_program(product, *sides)
 
 
 class CoreSession:
@@ -345,7 +338,7 @@ async def the_end_of_l1(frame):
     faults = frame.scoreboard("fault", Fault, output=f"fault_{MATH}")
     # Rooms for a half, one, and up to two and a quarter of a PACR's four rows.
     for fmt, quarters in product((Format.FP32, Format.BF16, Format.FP8, Format.BFP8), (2, 4, 6, 8, 9)):
-        room = quarters * DATUM_BYTES.get(fmt, 1)
+        room = quarters * L1_BYTES.get(fmt, 1)
         await frame.reset()
         begin, end = source.integers(1, 256, (2, 8 * WORD_BYTES), np.uint8)
         memory = ((0, begin), (size - end.size, end))

@@ -108,7 +108,7 @@ VECTORISED = {
     "from_physical": {"words": ROWS, "layout": "SRC"},
     "gapool": {**OPERANDS, "phase": 3, **CODES},
     "gmpool": {**OPERANDS, **CODES},
-    "matmul": {"a": MATRIX, "b": MATRIX.T},
+    "matmul": {"a": MATRIX, "b": MATRIX.T, "block_k": 32, "partials": "spill_tf32"},
     "matmul_int8": {"a": INTEGERS, "b": INTEGERS.T, "descaled": True, "descale_shift": 9},
     "matmul_program": {
         "a": MATRIX,
@@ -120,7 +120,7 @@ VECTORISED = {
     "movb2a": {"src_b": ROWS, "srcb_format": 5},
     "movb2d": {**MOVED, "src_b": ROWS, "srcb_format": 6},
     "movd2a": {**MOVED, "dst32": True},
-    "multiply": {"a": MATRIX[np.newaxis], "right": RIGHT},
+    "multiply": {"a": MATRIX[np.newaxis], "right": RIGHT, "block_k": 32},
     "multiply_int8": {"a": INTEGERS[np.newaxis], "right": RIGHT_INT8},
     "mvmul": {**OPERANDS, "phase": 3, **CODES},
     "mvmul_row": {
@@ -134,6 +134,7 @@ VECTORISED = {
     "pack": PACKED,
     "phases": {"fidelity": "HiFi4"},
     "prepare": {"b": MATRIX.T[np.newaxis]},
+    "product_program": {"a": MATRIX, "b": MATRIX.T, "block_k": 32, "partials": "l1_bf16"},
     "prepare_int8": {"b": INTEGERS.T[np.newaxis], "descaled": True, "descale_shift": 9},
     "result_matrix": {"program": PROGRAM, "dst": np.arange(1024, dtype=np.uint32).reshape(1, 1, 64, 16)},
     "run_program": {"program": PROGRAM},
@@ -167,8 +168,11 @@ CASE = {
     "in_a": 7,
     "in_b": 6,
     "register_format": 5,
+    "register_b": 6,
     "mid_format": 5,
     "out_format": 6,
+    "tile": (32, 32),
+    "pack_rows": 64,
     "dimensions_a": (32, 64),
     "dimensions_b": (64, 32),
     "relu": 2,
@@ -180,9 +184,18 @@ L1 = {"l1_a": np.full(2 * 576, 100, np.uint8), "l1_b": np.full(2 * 1088, 101, np
 ADDING = llk.Case(**CASE | {"out_format": 5, "l1_accumulate": True})
 BEFORE = np.zeros(2048, np.uint8)
 LLK = {
-    "Case": CASE,
+    "Case": CASE | {"words": ()},
     "compare": {"case": ADDING, **L1, "device_l1": BEFORE, "l1_before": BEFORE},
     "expected": {"case": ADDING, **L1, "l1_before": BEFORE},
+    "Mode": {"chip": "blackhole", "approximate": True, "dst32": True},
+    "apply": {
+        "function": "elu",
+        "operands": np.full(64, 0xBF80, np.uint32),
+        "parameters": {"alpha": 2},
+        "seed": 5,
+        "src_b_format": 5,
+    },
+    "grid": {},
 }
 ADDED = """
 SFPLOAD vd=1, address=2
@@ -197,6 +210,7 @@ SFPU = {
         "src_b_format": 5,
         "lanes": sfpu.Lanes((2,)),
     },
+    "explain_lane": {"words": isa.assemble("SFPLOAD\nSFPSTORE"), "operands": [0x3F800000]},
 }
 DATUM = {"style": Style.BF16, "dst32": True, "phase": 3, "srca_format": Format.BF16, "srcb_format": Format.BF16}
 SUM = {name: value for name, value in DATUM.items() if name != "phase"}

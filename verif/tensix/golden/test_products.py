@@ -33,8 +33,8 @@ def words(rng, kind, style, *shape):
     return (rng.integers(0, 2, shape) << 18 | exponent << 10 | fraction).astype(np.uint32)
 
 
-def dst_of(numerics, b, a, columns, style, dst32, phases):
-    return product_loop.multiply(numerics, b, a, columns, style, STYLE_OWN_FORMAT[style], dst32, phases)
+def dst_of(numerics, b, a, columns, style, dst32, phases, dst=None):
+    return product_loop.multiply(numerics, b, a, columns, style, STYLE_OWN_FORMAT[style], dst32, phases, dst=dst)
 
 
 def steps(phases, depth):
@@ -42,10 +42,11 @@ def steps(phases, depth):
     return ((phase, k + half) for k in range(0, depth, TILE) for phase in phases for half in (0, COLUMNS))
 
 
-def by_mvmul(numerics, b, a, style, dst32, phases):
-    """Return the Dst words of [M, K] @ [K, N], M a multiple of 8 and N of 16, instruction by instruction."""
+def by_mvmul(numerics, b, a, style, dst32, phases, before=None):
+    """Return the Dst words of [M, K] @ [K, N], M a multiple of 8 and N of 16, added to those before, instruction by instruction."""
     rows, depth = b.shape
-    dst = np.zeros((rows // 8, a.shape[1] // COLUMNS, 8, COLUMNS), np.uint32)
+    before = np.zeros((rows, a.shape[1]), np.uint32) if before is None else before
+    dst = np.ascontiguousarray(before.reshape(rows // 8, 8, -1, COLUMNS).swapaxes(1, 2))
     for phase, k in steps(phases, depth):
         src_b = b[:, k : k + COLUMNS].reshape(-1, 1, 8, COLUMNS)
         src_a = np.ascontiguousarray(a[k : k + COLUMNS].reshape(COLUMNS, -1, COLUMNS).swapaxes(0, 1))
@@ -75,6 +76,23 @@ def test_plain_and_general_steps(style, dst32, kind):
         assert np.array_equal(got, by_mvmul(BASE, b, a, style, dst32, phases)[:, :77])
         for m, n in ((0, 0), (3, 76), (14, 15)):
             assert got[m, n] == by_the_twin(BASE, b[m], a[:, n], style, dst32, phases)
+
+
+@pytest.mark.parametrize(("style", "dst32"), [*FLOATS, (Style.INT8, True)])
+def test_words_of_dst_before(style, dst32):
+    """Products that are added to words of any kind: zeros of both signs, exponent 0, numbers near the products', the top."""
+    rng, (exponent_bits, fraction_bits) = np.random.default_rng(9), (8, 23) if dst32 else dst_fields(style, dst32)
+    b, a = (words(rng, "near", style, *shape) for shape in ((16, 32), (32, 80)))
+    b[::4], b[1] = words(rng, "anything", style, 4, 32), 0
+    if style is Style.INT8:
+        b, a = (each & ~np.uint32(0x7F << 11) | 1 << 10 for each in (b, a))
+    before = rng.integers(0, 1 << exponent_bits + fraction_bits + 1, (16, 80), np.uint32)
+    middle = np.uint32(1 << exponent_bits - 1 << fraction_bits)
+    before = np.where(rng.random(before.shape) < 0.5, before & ~(middle - 1) | middle, before).astype(np.uint32)
+    before[:, :8], before[:, 8:16] = 0, np.uint32(1 << exponent_bits + fraction_bits)
+    before[:, 16:24] &= np.uint32((1 << fraction_bits) - 1)
+    got = dst_of(BASE, b[np.newaxis], a[np.newaxis], 77, style, dst32, (0, 3), before[np.newaxis, :, :77])[0]
+    assert np.array_equal(got, by_mvmul(BASE, b, a, style, dst32, (0, 3), before)[:, :77])
 
 
 @pytest.mark.parametrize(

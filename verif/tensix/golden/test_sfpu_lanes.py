@@ -7,15 +7,16 @@ import pytest
 
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Chip, Format
-from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, StochasticCompare
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, WORMHOLE, WORMHOLE_DOCUMENTED, StochasticCompare
 from bitpath.golden.tensix.declarations.sfpu import LANES
 from bitpath.golden.tensix.exact import sfpu_unit
-from bitpath.golden.tensix.isa import Instruction, decode, encode
+from bitpath.golden.tensix.isa import Instruction, decode
 from bitpath.golden.tensix.isa.words import word_of
+from bitpath.golden.tensix.sfpu import Lanes
 from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.tensix.sfpu.macro import LoadMacroConfig, schedule
 from bitpath.golden.tensix.sfpu.run import Batch
-from bitpath.verif.tensix.golden.vector import instructions, random_lanes
+from bitpath.verif.tensix.golden.vector import instructions, random_lanes, random_macro
 
 OF_CHIP = pytest.mark.parametrize("chip", Chip, ids=lambda each: each.value)
 OTHERS = {
@@ -59,6 +60,13 @@ def assert_equal(lanes, units, what):
         assert got.rotated == right.rotated, what
 
 
+def test_sfpu_reset_is_the_exact_one():
+    for preset in (WORMHOLE, WORMHOLE_DOCUMENTED):
+        lanes = Lanes((1,), preset.numerics)
+        assert exact_units(lanes)[0].lanes == sfpu_unit.reset(preset.numerics).lanes
+        assert lanes.lreg[11:15, 0, 0].tolist() == [0xBF800000, 0x3B000000, 0xBF2CC4C7, 0xBEB08FF9]
+
+
 @OF_CHIP
 def test_sfpu_instructions_are_the_exact_ones(chip):
     rng = np.random.default_rng(66)
@@ -67,7 +75,7 @@ def test_sfpu_instructions_are_the_exact_ones(chip):
     for name in names:
         for number, instruction in enumerate(instructions(rng, chip, name)):
             numerics = CHIP_PRESETS[chip].numerics if number % 2 else replace(CHIP_PRESETS[chip].numerics, **OTHERS)
-            lanes = random_lanes(rng, 2, None if number % 4 else np.zeros(8, np.uint32))
+            lanes = random_lanes(rng, 1, None if number % 4 else np.zeros(8, np.uint32))
             units, refused = exact_units(lanes), []
             for unit in units:
                 try:
@@ -118,44 +126,6 @@ def test_sfpu_loads_and_stores_are_the_exact_ones(chip):
     assert len(modes) == 32
 
 
-SIMPLE = ("SFPABS", "SFPAND", "SFPIADD", "SFPLZ", "SFPSETCC", "SFPSHFT", "SFPMOV", "SFPSETEXP", "SFPSWAP", "SFPPUSHC")
-MAD = ("SFPMAD", "SFPADDI", "SFPMULI", "SFPLUT", "SFPMUL", "SFPLUTFP32")
-ROUND = ("SFP_STOCH_RND", "SFPSHFT2")
-
-
-def random_macro(rng, chip):
-    """Return the words of a thread with SFPLOADMACRO, and lanes with its configuration."""
-    lanes = random_lanes(rng, 1, np.zeros(8, np.uint32))
-    names = [rng.choice(each) for each in (SIMPLE, MAD, ROUND)]
-    words = []
-    for name in names:
-        known = {each.name: 1 << each.width for each in BY_NAME[chip][name].fields}
-        fields = {each: int(rng.integers(size)) for each, size in known.items()}
-        small = {each: fields[each] % 8 for each in ("va", "vb", "vc", "vd") if each in fields}
-        words.append(word_of(name, fields | small | {"mod": 5 if name == "SFPSHFT2" else 0}, chip))
-    lanes.templates[:] = np.array([*words, 0], np.uint32)[:, np.newaxis, np.newaxis]
-    chosen = [int(rng.choice((0, 4 + place))) if place < 3 else int(rng.choice((0, 3))) for place in range(4)]
-    parts = [(int(rng.integers(8)) << 3 | int(rng.integers(4)) << 6 if each else 0) | each for each in chosen]
-    lanes.sequences[:] = sum(each << 8 * place for place, each in enumerate(parts))
-    lanes.misc[:] = int(rng.choice((3, 4, 2))) | int(rng.integers(16)) << 4
-    nop = encode("SFPNOP", chip=chip)
-    idle = encode("INCRWC", chip=chip)
-    macro = [
-        encode(
-            "SFPLOADMACRO",
-            chip=chip,
-            macro=1,
-            vd_low=int(rng.integers(4)),
-            vd_high=int(rng.integers(2)),
-            mod=3,
-            address=8 * int(rng.integers(16)),
-        )
-        for _ in range(3)
-    ]
-    gaps = [[[nop, idle, nop][int(each)] for each in rng.integers(0, 3, int(rng.integers(1, 9)))] for _ in macro]
-    return [word for pair in zip(macro, gaps, strict=True) for word in (pair[0], *pair[1])], lanes
-
-
 def exact_macro(unit, dst, words, lanes, chip, numerics):
     """Execute a thread's words in the exact model by the cycles of `schedule`."""
     templates, sequences = (tuple(each[:, 0, 0].tolist()) for each in (lanes.templates, lanes.sequences))
@@ -190,7 +160,7 @@ def run_all(batch, words):
 def test_sfpu_scheduled_instructions_are_the_exact_ones(chip):
     rng, numerics = np.random.default_rng(68), CHIP_PRESETS[chip].numerics
     ran = refused = 0
-    for _ in range(60):
+    for _ in range(30):
         words, lanes = random_macro(rng, chip)
         bits = random_dst(rng)
         (unit,), dst = exact_units(lanes), bits[0].tolist()
@@ -206,5 +176,5 @@ def test_sfpu_scheduled_instructions_are_the_exact_ones(chip):
         assert_equal(lanes, [unit], words)
         assert bits[0].tolist() == dst
         ran += 1
-    assert ran > 20
-    assert refused > 3
+    assert ran > 8
+    assert refused > 2

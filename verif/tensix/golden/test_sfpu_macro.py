@@ -120,6 +120,7 @@ def test_delays_by_issued_instructions():
     assert run([macro(), IDLE], config(byte(4, 0), misc=1 << 8))[1][0] == 1
     # Those that wait for a thread at the end do not execute.
     assert [number for number, *_ in run([macro(), NOP], own)] == [0]
+    assert [unit for _, unit, _ in run([macro()], config(byte(4), byte(5, 2), misc=1 << 9))] == ["load", "simple"]
     with pytest.raises(UndefinedBehavior, match="a thread must issue"):
         run([macro(), NOP, NOP, IDLE], own)
 

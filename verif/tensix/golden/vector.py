@@ -4,7 +4,8 @@ import numpy as np
 
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.sfpu import HAS_ROTATED
-from bitpath.golden.tensix.isa import Instruction
+from bitpath.golden.tensix.isa import Instruction, encode
+from bitpath.golden.tensix.isa.words import word_of
 from bitpath.golden.tensix.sfpu import Lanes
 from bitpath.verif.tensix.golden.samples import BOUNDARIES
 
@@ -59,3 +60,41 @@ def instructions(rng, chip, name):
             if "vd" in values and name != "SFPCONFIG" and rng.integers(4):
                 values["vd"] %= 8
             yield Instruction(name=name, fields=values | ({"mod": modifier} if "mod" in known else {}))
+
+
+SIMPLE = ("SFPABS", "SFPAND", "SFPIADD", "SFPLZ", "SFPSETCC", "SFPSHFT", "SFPMOV", "SFPSETEXP", "SFPSWAP", "SFPPUSHC")
+MAD = ("SFPMAD", "SFPADDI", "SFPMULI", "SFPLUT", "SFPMUL", "SFPLUTFP32")
+ROUND = ("SFP_STOCH_RND", "SFPSHFT2")
+
+
+def random_macro(rng, chip):
+    """Return the words of a thread with SFPLOADMACRO, and lanes with its configuration."""
+    lanes = random_lanes(rng, 1, np.zeros(8, np.uint32))
+    names = [rng.choice(each) for each in (SIMPLE, MAD, ROUND)]
+    words = []
+    for name in names:
+        known = {each.name: 1 << each.width for each in BY_NAME[chip][name].fields}
+        fields = {each: int(rng.integers(size)) for each, size in known.items()}
+        small = {each: fields[each] % 8 for each in ("va", "vb", "vc", "vd") if each in fields}
+        words.append(word_of(name, fields | small | {"mod": 5 if name == "SFPSHFT2" else 0}, chip))
+    lanes.templates[:] = np.array([*words, 0], np.uint32)[:, np.newaxis, np.newaxis]
+    chosen = [int(rng.choice((0, 4 + place))) if place < 3 else int(rng.choice((0, 3))) for place in range(4)]
+    parts = [(int(rng.integers(8)) << 3 | int(rng.integers(4)) << 6 if each else 0) | each for each in chosen]
+    lanes.sequences[:] = sum(each << 8 * place for place, each in enumerate(parts))
+    lanes.misc[:] = int(rng.choice((3, 4, 2))) | int(rng.integers(16)) << 4
+    nop = encode("SFPNOP", chip=chip)
+    idle = encode("INCRWC", chip=chip)
+    macro = [
+        encode(
+            "SFPLOADMACRO",
+            chip=chip,
+            macro=1,
+            vd_low=int(rng.integers(4)),
+            vd_high=int(rng.integers(2)),
+            mod=3,
+            address=8 * int(rng.integers(16)),
+        )
+        for _ in range(3)
+    ]
+    gaps = [[[nop, idle, nop][int(each)] for each in rng.integers(0, 3, int(rng.integers(1, 9)))] for _ in macro]
+    return [word for pair in zip(macro, gaps, strict=True) for word in (pair[0], *pair[1])], lanes

@@ -8,6 +8,8 @@ import numpy as np
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.core.core import obstacle
+from bitpath.golden.tensix.core.programs import GPR, CoreProgram, assembled, own_field
+from bitpath.golden.tensix.core.state import THREADS, ConfigFile
 from bitpath.golden.tensix.core.unpacker import action
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, FIELDS, OPCODE_LOW, THREAD_FIELDS, Fields
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, FACE, Chip, Format
@@ -17,7 +19,6 @@ from bitpath.rtl.tensix.core.config_file import known_bits
 from bitpath.rtl.tensix.core.decode import ADC, BANKS, CONFIG, EXECUTED, FIELD_VALUES, MATRIX, MOVES, RWC, ZERO_FIELDS
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.instruction import Zeroed
-from bitpath.verif.tensix.program.programs import GPR, THREADS, CoreProgram, assembled, own_field
 
 # Words that a core refuses: why, by golden's core and by what its decoder says that it executes.
 
@@ -111,23 +112,22 @@ FORMATS_REGISTER, FORMATS_MASK = 1, 0xFE
 
 
 def golden_core(chip: Chip, program: CoreProgram, **options: int) -> tensix.Core:
-    """Return golden's core, with options of `tensix.Core`, with a program's memory and MOP words; nothing is pushed."""
+    """Return golden's core, with options of `tensix.Core`, with a program's memory and MOP words; nothing is pushed.
+
+    Its configuration has the fields that RTL has.
+    """
     core = tensix.Core(chip, **options)
-    for address, content in program.memory:
-        core.l1[address : address + content.size] = content
-    for thread in range(THREADS):
-        core.mop_config(thread, program.mops[thread])
+    core.state.config = ConfigFile(chip, FIELDS[chip], THREAD_FIELDS[chip])
+    program.prepare(core)
     return core
 
 
 def golden_result(chip: Chip, program: CoreProgram) -> tuple[np.ndarray, list[list[int]]]:
     """Return the result's bytes after a program, and the words that each thread executes."""
     core = golden_core(chip, program)
-    for thread in range(THREADS):
-        core.push(thread, program.words[thread])
+    program.push(core)
     trace = core.run()
-    address, size = program.result
-    return core.l1[address : address + size].copy(), [trace.words(thread) for thread in range(THREADS)]
+    return program.result_of(core), [trace.words(thread) for thread in range(THREADS)]
 
 
 def random_words(

@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from cocotb.triggers import FallingEdge, RisingEdge
 
+from bitpath.golden.tensix.core.programs import CoreProgram
+from bitpath.golden.tensix.core.state import THREADS
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.tensix_core import l1_write_layout
 from bitpath.rtl.tensix.core.thread import Executed
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.stream.expanders import MOP_WRITE
 from bitpath.verif.kit.unit_bench import Bench, pack, pauses, resolved, unpack
-from bitpath.verif.tensix.program.programs import THREADS, WORD_BYTES, CoreProgram
+from bitpath.verif.tensix.program.programs import WORD_BYTES
 
 QUIET_CYCLES = 16
 """Cycles of rest after which nothing more comes: expanders take fewer between two words."""

@@ -2,19 +2,10 @@
 
 import numpy as np
 
+from bitpath.golden.tensix.core.programs import LEFT, RESULT, RIGHT, CoreProgram, assembled, config_lines, own_field
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST16_ROWS, FACE, Chip, Fidelity, Format
+from bitpath.golden.tensix.matmul.product_program import Product, configuration
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
-from bitpath.verif.tensix.program.programs import (
-    LEFT,
-    RESULT,
-    RIGHT,
-    CoreProgram,
-    Product,
-    assembled,
-    config_lines,
-    configuration,
-    own_field,
-)
 
 CHIP = Chip.BLACKHOLE
 DST = LEFT + 0x8000

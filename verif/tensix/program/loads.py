@@ -14,29 +14,25 @@ import numpy as np
 
 from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS, settled_formats
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS
+from bitpath.golden.tensix.convert.unpack import L1_BYTES as DATUM_BYTES
+from bitpath.golden.tensix.core.programs import LEFT, RESULT, CoreProgram, assembled, config_lines, own_field
+from bitpath.golden.tensix.core.unpacker import CONTEXTS, CONTEXTS_1
 from bitpath.golden.tensix.declarations.encodings import FIELDS
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, FACE, SRC_ROWS, Chip, Fidelity, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
+from bitpath.golden.tensix.matmul.product_program import (
+    FREE,
+    PACKED,
+    Product,
+    begin_lines,
+    configuration,
+    pack_mop,
+    pack_words,
+)
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.rtl.tensix.core.row_packer import SOURCES
 from bitpath.rtl.tensix.core.row_unpacker import DST32_FORMATS
 from bitpath.rtl.tensix.core.wait_gate import EVERY, UNITS
-from bitpath.verif.tensix.program.programs import (
-    DATUM_BYTES,
-    FREE,
-    LEFT,
-    PACKED,
-    RESULT,
-    CoreProgram,
-    Product,
-    assembled,
-    begin_lines,
-    config_lines,
-    configuration,
-    own_field,
-    pack_mop,
-    pack_words,
-)
 
 SHIFTED = ("shifted", "shifted and transposed")
 MODES = ("plain", "transposed", "tilised", "to Dst", "forced", "zeros", *SHIFTED)
@@ -60,6 +56,7 @@ class Load:
     stride : bytes between rows of datums in tilise mode.
     shift : columns that rows lose on the left, with minus infinity where SrcA stays.
     exponent : the forced one.
+    context, counted : the context, 0 to 7 of unpacker 0 and 0 or 1 of unpacker 1; it comes from the counter and its offset.
     begin : address of the tile in L1.
     """
 
@@ -76,6 +73,8 @@ class Load:
     shift: int = 0
     exponent: int = 0
     begin: int = LEFT
+    context: int = 0
+    counted: bool = False
 
     @property
     def to_dst(self) -> bool:
@@ -100,9 +99,12 @@ def random_load(rng: Random, chip: Chip, mode: str, in_format: Format) -> Load:
     several = FACE if "transposed" in mode else 1
     rows = several * rng.choice((1, rng.randint(1, SRC_ROWS // several), SRC_ROWS // several))
     last = FACES * FACE - rows
+    unpacker = rng.getrandbits(1) if mode in ("plain", "forced", "zeros") else 0
     return Load(
         chip=chip,
-        unpacker=rng.getrandbits(1) if mode in ("plain", "forced", "zeros") else 0,
+        unpacker=unpacker,
+        context=rng.randrange(CONTEXTS_1 if unpacker else CONTEXTS),
+        counted=bool(rng.getrandbits(1)),
         in_format=in_format,
         out_format=rng.choice(outs),
         mode=mode,
@@ -133,8 +135,9 @@ def load_program(load: Load, source: np.random.Generator) -> CoreProgram:
 
 def _unpack_words(load: Load) -> tuple[int, ...]:
     chip, of_b, to_dst = load.chip, load.unpacker, load.to_dst
+    context = {"multi_context": 1} | ({"context_counter": 1} if load.counted else {"context": load.context})
     face = FACE * COLUMNS
-    fields = dict(configuration(load.product))
+    fields, shift = dict(configuration(load.product)), load.shift << 4 * (load.context % 4)
     fields |= {
         # TF32 moves all 19 bits, and denormals stay.
         "src_a_format": [Format.TF32],
@@ -152,7 +155,8 @@ def _unpack_words(load: Load) -> tuple[int, ...]:
         "unpack_y_stride": [0, COLUMNS * _width(load.out_format)],
         "transpose": [int("transposed" in load.mode), 0],
         "tilise": [int(load.mode == "tilised"), 0],
-        "shift_amounts": [load.stride // 16 if load.mode == "tilised" else load.shift],
+        "shift_amounts": [load.stride // 16 if load.mode == "tilised" else shift & 0xFFF],
+        "last_shift_amount": [shift >> 12],
         "unpack_to_dst": [int(to_dst)],
         "force_exponent": [int(load.mode == "forced")] * 2,
         "forced_exponent": [load.exponent] * 2,
@@ -161,8 +165,9 @@ def _unpack_words(load: Load) -> tuple[int, ...]:
         fields["unpack_e4m3"] = [int(load.e4m3)] * 2
     z, x = divmod(load.first, face)
     unit = 1 << of_b
-    lines = config_lines(chip, fields)
+    lines = config_lines(chip, fields | _of_context(load, fields))
     lines += [
+        ("SETC16", own_field(chip, "context_offset", load.context if load.counted else 0, of_b)),
         ("SETC16", own_field(chip, "override_with_address", int(not to_dst))),
         ("SEMINIT", {"maximum": 1, "semaphores": 1 << PACKED}),
         ("SEMINIT", {"maximum": 2, "semaphores": 1 << FREE}),
@@ -174,9 +179,28 @@ def _unpack_words(load: Load) -> tuple[int, ...]:
         ("SETADC", {"units": unit, "channel": 1, "value": x + load.rows * COLUMNS - 1}),
         ("SETADC", {"units": unit, "channel": 1, "dimension": 1, "value": load.row if of_b else 0}),
         ("SETADCZW", {"units": unit, "ch0_z": z, "which": 0b1111}),
-        ("UNPACR", {"unpacker": of_b, "multi_context": 1, "flip": 1, "zero": int(load.mode == "zeros"), "last": 1}),
+        ("UNPACR", {"unpacker": of_b, "flip": 1, "zero": int(load.mode == "zeros"), "last": 1} | context),
     ]
     return assembled(chip, *lines)
+
+
+def _of_context(load: Load, fields: dict[str, list[int]]) -> dict[str, list[int]]:
+    """Return the fields of the contexts behind 0: those of the load's are those of context 0, which are 0 then."""
+    chip, unpacker, found = load.chip, load.unpacker, {}
+    names = {"base_address": f"base_addresses_{unpacker}", "uncompressed": f"uncompressed_{unpacker}"}
+    if not unpacker:
+        names |= {
+            "unpack_to_dst": "contexts_to_dst",
+            "dst_address": "dst_addresses",
+            "context_x_dim": "context_x_dims",
+        }
+    for first, others in names.items():
+        places = len(FIELDS[chip][others])
+        if place := load.context % (places + 1):
+            own = fields[first][unpacker]
+            found[others] = [own if k + 1 == place else 0 for k in range(places)]
+            found[first] = [0 if k == unpacker else value for k, value in enumerate(fields[first])]
+    return found
 
 
 def _move_words(load: Load) -> tuple[int, ...]:
@@ -203,7 +227,7 @@ def _move_words(load: Load) -> tuple[int, ...]:
 
 def _width(fmt: Format) -> int:
     """Return the bytes of a datum in the unpacker's output address."""
-    return 4 if fmt in DST32_FORMATS else DATUM_BYTES.get(fmt, 2 if fmt is Format.INT16 else 1)
+    return 4 if fmt in DST32_FORMATS else DATUM_BYTES.get(fmt, 1)
 
 
 def cases(chip: Chip) -> list[tuple[str, Format]]:
@@ -263,7 +287,8 @@ def random_store(rng: Random, chip: Chip, packing: Packing) -> CoreProgram:
     fmt = Format.FP32 if packing.dst32 else Format.FP16 if packing.mid in SHORT_FORMATS else Format.BF16
     load = Load(chip=chip, unpacker=0, in_format=fmt, out_format=fmt, mode="to Dst", first=0, rows=SRC_ROWS, row=0)
     program = load_program(load, np.random.default_rng(rng.getrandbits(32)))
-    relu = rng.randrange(2 if packing.mid in (Format.INT32, Format.INT16, Format.INT8) else 4)
+    integer = packing.mid in (Format.INT32, Format.INT16, Format.INT8)
+    relu = rng.randrange(2 if integer else 4)
     changes = {
         "dst_format": packing.mid,
         "pack_in_format": packing.mid,
@@ -278,6 +303,8 @@ def random_store(rng: Random, chip: Chip, packing: Packing) -> CoreProgram:
         "edge_mask": rng.choice((ALL_COLUMNS, rng.getrandbits(16))),
         "l1_accumulate": rng.getrandbits(1) if packing.out in ACCUMULATING_FORMATS else 0,
         "pack_e4m3": rng.getrandbits(1),
+        "exponent_threshold_enabled": 0 if integer else rng.getrandbits(1),
+        "exponent_threshold": rng.getrandbits(8),
         # 64 rows have 64 exponents, 4 times 16 bytes.
         "exponent_section": rng.randint(4, 7),
     }

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
+from bitpath.golden.tensix.core.programs import MATH, PACK, UNPACK
 from bitpath.golden.tensix.core.state import DstRegister, UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST32, SRC, Format
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
 from bitpath.golden.tensix.isa import assemble
-from bitpath.verif.tensix.program.programs import MATH, PACK, UNPACK, configure, execute, loaded
+from bitpath.verif.tensix.program.programs import configure, execute, loaded
 
 # Packers and unpackers of the core beyond the known answers: their addresses in L1 and their rows.
 

@@ -9,23 +9,14 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
+from bitpath.golden.tensix.core.programs import LEFT, MATH, PACK, RESULT, RIGHT, UNPACK
+from bitpath.golden.tensix.core.state import THREADS
 from bitpath.golden.tensix.declarations.encodings import THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, DST16_BF16, DST16_FP16, DST32, Format
 from bitpath.golden.tensix.isa import assemble, encode
 from bitpath.golden.tensix.operands.counters import DIMENSIONS
 from bitpath.verif.kit.known_answers import answers, skip_absent
-from bitpath.verif.tensix.program.programs import (
-    LEFT,
-    MATH,
-    PACK,
-    RESULT,
-    RIGHT,
-    THREADS,
-    UNPACK,
-    configure,
-    execute,
-    loaded,
-)
+from bitpath.verif.tensix.program.programs import configure, execute, loaded
 
 CHIPS = {"wh": "wormhole", "bh": "blackhole"}
 OF_CHIP = pytest.mark.parametrize("chip", CHIPS)

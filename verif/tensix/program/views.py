@@ -58,10 +58,11 @@ def set_shared(state: State, name: str, *values: int) -> None:
             registers[place.register] = registers[place.register] & ~place.mask | int(value) << place.low
 
 
-def set_own(state: State, name: str, value: int) -> None:
-    """Set a field of every thread's own."""
-    for place in THREAD_FIELDS[state.chip][name]:
-        for registers in state.config.thread_registers:
+def set_own(state: State, name: str, *values: int) -> None:
+    """Set a field of every thread's own: one value for all units, or one for each."""
+    places = THREAD_FIELDS[state.chip][name]
+    for registers in state.config.thread_registers:
+        for place, value in zip(places, values * len(places) if len(values) == 1 else values, strict=True):
             registers[place.register] = registers[place.register] & ~place.mask | value << place.low
 
 

@@ -207,6 +207,22 @@ def test_int8_matrices_are_explained(saved):
     assert results(text) == [str(int(a[35] @ b[:, 17]))]
 
 
+def test_a_vector_lane_ends_in_the_bits_of_the_named_function(tmp_path):
+    for chip, preset in (("wormhole", "tensix_wormhole"), ("blackhole", "tensix_blackhole")):
+        x = np.array([0xBFC00000], np.uint32)
+        text = explain(f"tensix --sfpu sigmoid --x -1.5 --preset {preset}")
+        assert value_of(text, "result").startswith(f"{tensix.llk.apply('sigmoid', x, dst32=True, chip=chip)[0]:#010x}")
+        assert sum("LReg" in line for line in text.splitlines()) > 30
+        half = explain(f"tensix --sfpu sqrt --approximate --fast --x 0x40000000 --dst16 --preset {preset}")
+        expected = tensix.llk.apply("sqrt", np.array([0x4000], np.uint32), approximate=True, fast=True, chip=chip)
+        assert value_of(half, "result").startswith(f"{int(expected[0]) << 16:#010x}")
+    file = tmp_path / "kernel.S"
+    file.write_text(
+        "kernel:\n\tSFPLOAD\tL0, 0, 0, 3\n\tSFPMAD\tL0, L0, L0, L10, 0\n\tSFPNOP\n\tSFPSTORE\t0, L0, 0, 3\n"
+    )
+    assert value_of(explain(f"tensix --sfpu {file} --x 3"), "result") == "0x41200000 = 10"
+
+
 # ``bitpath explain aie_ml_v2``: a lane in every format, and an output of a real layer.
 
 
@@ -422,6 +438,17 @@ LIKE_MXFP4 = (
 )
 MISTAKES = [
     *((machine, f"nothing to explain; give {operands}, or --output") for machine, operands in NOTHING.items()),
+    ("tensix --x 1", "--x goes with --sfpu"),
+    ("tensix --sfpu exp", "--x must be given with --sfpu"),
+    (
+        "tensix --sfpu expo --x 1",
+        "--sfpu must be a function of tensix.llk or a file of assembly, not 'expo'; did you mean 'exp'?",
+    ),
+    ("tensix --sfpu exp --x 1 --phase 1", "--phase does not go with --sfpu"),
+    ("tensix --sfpu exp --x 1,2", "--x must have 1 operands with --sfpu exp, not 2"),
+    ("tensix --sfpu exp --x 1 --fast", "fast must be False with exp, not True"),
+    ("tensix --sfpu exp --x 1,2,3,4", "--x must have up to 3 operands, not 4"),
+    ("tensix --sfpu exp --x 1.3", no_word("--x", "FP32", 32, "1.3")),
     ("tensix --src-a 1", "nothing to explain; give --src-a and --src-b, or --output"),
     ("aie_ml_v2 --x 1", "nothing to explain; give --x and --y, or --output"),
     *(

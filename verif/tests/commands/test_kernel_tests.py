@@ -52,10 +52,37 @@ def test_json_has_words_and_instructions(bitpath, program, direction):
     assert bitpath("asm", "tensix", name, "--quiet", *direction) == (0, "", "")
 
 
+COMPILED = """\t.text
+first:
+\tSFPLOAD\tL0, 0, 0, 3
+\tret
+second: SFPSTORE 2, L0, 0, 3 // a row of columns
+\tli\ta5,3
+\tret
+"""
+
+
+def test_a_function_of_compiled_text(bitpath, program):
+    name = program(COMPILED, "ckernel.S")
+    assert bitpath("asm", "tensix", name, "--function", "first") == (0, "0x7000c000\n", "")
+    refusal = "line 6: the instruction must be one of Tensix, not RISC-V's li a5,3"
+    for more in ((), ("--function", "second")):
+        assert bitpath("asm", "tensix", name, *more) == (2, "", f"bitpath: ckernel.S: {refusal}\n")
+    status, _, err = bitpath("asm", "tensix", name, "--function", "frist")
+    assert (status, "did you mean 'first'?" in err) == (2, True)
+    status, _, err = bitpath("asm", "tensix", name, "--function", "first", "--disassemble")
+    assert (status, "leave out --disassemble" in err) == (2, True)
+
+
+def test_words_in_the_compilers_form(bitpath, program):
+    shown = bitpath("asm", "tensix", program("7000c000\n26008000"), "--disassemble", "--style", "gnu")
+    assert shown == (0, "SFPLOAD L0, 0, 0, 3\n.ttinsn 0x26008000\n", "")
+
+
 @pytest.mark.parametrize(
     ("text", "more", "says"),
     [
-        ("NOP\nMVMULL", (), "line 2: name must be 'MOP',"),
+        ("NOP\nMVMULL", (), "line 2: name must be one of"),
         ("NOP dst=1", (), "line 1: an argument of NOP must be no argument, as it has no fields, not dst"),
         ("MVMUL dst=", (), "line 1: dst must be a decimal or hexadecimal number, not ''"),
         ("0x02000000\nxyz", ("--disassemble",), "line 2: word must be a hexadecimal number, not 'xyz'"),
@@ -171,12 +198,23 @@ def test_a_result_that_is_added(bitpath, write, operands):
     assert (status, out.splitlines()[2:4]) == (1, ["stage: l1", "  the result replaces what was in L1"])
 
 
+def test_the_packers_random_bits(bitpath, write, operands):
+    bits = np.random.default_rng(23).integers(0, 1 << 23, 1024, np.uint32)
+    Path("bits.bin").write_bytes(bits.astype("<u4").tobytes())
+    fields = CASE | {"out_format": "Float16_b", "dst32": True, "stochastic_rounding": "Pack"}
+    assert bitpath(
+        "oracle", write(fields | FILES | {"pack_bits": "../bits.bin"}), "--write-expected", "golden.bin"
+    ) == (0, "", "")
+    tiles = [each.view(np.uint8) for each in operands]
+    assert Path("golden.bin").read_bytes() == llk.expected(llk.Case(**fields), *tiles, pack_bits=bits).l1.tobytes()
+
+
 @pytest.mark.parametrize(
     ("values", "says"),
     [
         ("{", "cases/case.json is not JSON: "),
         ([], "cases/case.json must hold a JSON object"),
-        (CASE, "cases/case.json: l1_a, l1_b of two operands and l1_before of l1_accumulate must be names"),
+        (CASE, "cases/case.json: l1_a, l1_b of two operands, l1_before of l1_accumulate and pack_bits of"),
         (CASE | {"l1_a": "tiles/a.bin"}, "cases/case.json: l1_b must be given with op matmul"),
         (
             CASE | FILES | {"fidelity": "HiFi5"},
@@ -189,6 +227,10 @@ def test_a_result_that_is_added(bitpath, write, operands):
         (
             CASE | FILES | {"l1_before": "tiles/a.bin"},
             "cases/case.json: l1_before must be left out without l1_accumulate",
+        ),
+        (
+            CASE | FILES | {"stochastic_rounding": "Pack"},
+            "cases/case.json: pack_bits must be given, as 32-bit words, with stochastic_rounding",
         ),
         (CASE | FILES | {"dimensions_a": [64, 32]}, "cases/case.json: l1_a must have 4096 bytes, not 2048"),
         (CASE | FILES | {"out_format": "Bfp4_b"}, "cases/case.json: device_l1 must have 576 bytes, not 1088"),

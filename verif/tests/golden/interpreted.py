@@ -22,11 +22,11 @@ from bitpath.golden.aie_ml_v2.declarations.numerics import AIE_ML_V2
 from bitpath.golden.arrays.dot import dot_steps
 from bitpath.golden.machines import MACHINES
 from bitpath.golden.matmul import matmul
-from bitpath.golden.tensix.declarations.encodings import ENCODINGS
+from bitpath.golden.tensix.declarations.encodings import ENCODINGS, UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, WORMHOLE
 from bitpath.golden.tensix.isa import encode
-from bitpath.golden.tensix.sfpu.execute import execute
+from bitpath.golden.tensix.sfpu.execute import OPERATIONS, execute
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
 from bitpath.verif.common.dot.shapes import DOT_PRODUCTS
 from bitpath.verif.tensix.golden.vector import instructions, random_lanes, random_words
@@ -103,20 +103,19 @@ def conversions() -> Iterator[tuple[str, Any]]:
 
 
 def lanes() -> Iterator[tuple[str, Any]]:
-    """Yield the lanes after programs of the Vector unit that reach each function of its loops."""
-    for chip in ("wormhole", "blackhole"):
-        numerics = CHIP_PRESETS[Chip(chip)].numerics
-        rng = np.random.default_rng(4)
-        own = random_lanes(rng, 1, np.zeros(8, np.uint32))
-        names = [each.name for each in ENCODINGS[Chip(chip)] if each.name.startswith("SFP")]
-        for name in names:
-            for instruction in instructions(rng, Chip(chip), name):
-                with suppress(ValueError):
-                    execute(own, instruction, Chip(chip), numerics)
-        yield f"lanes {chip}", own.words.tobytes() + own.bits.tobytes()
-        words = [encode("SFPLOAD", chip=chip, mod=mode, vd=1) for mode in range(16)]
-        words += [encode("SFPSTORE", chip=chip, mod=mode, vd=1, address=2) for mode in range(16)]
-        yield f"tiles {chip}", tensix.sfpu.run(words, random_words(rng, (16, 16)), fp32=True, chip=chip).tobytes()
+    """Yield lanes after every instruction of the Vector unit, and tiles after every mode of its loads and stores."""
+    rng = np.random.default_rng(4)
+    for chip in Chip:
+        numerics = CHIP_PRESETS[chip].numerics
+        for name in (each.name for each in ENCODINGS[chip] if each.name in OPERATIONS):
+            own = random_lanes(rng, 1, np.zeros(8, np.uint32))
+            for instruction in instructions(rng, chip, name):
+                own.flags[:] = True
+                with suppress(UndefinedBehavior):
+                    execute(own, instruction, chip, numerics)
+            yield f"{chip.value} {name}", own.words.tobytes() + own.bits.tobytes()
+        words = [encode(name, chip=chip, mod=mode, vd=1) for name in ("SFPLOAD", "SFPSTORE") for mode in range(16)]
+        yield f"{chip.value} tiles", tensix.sfpu.run(words, random_words(rng, (8, 16)), fp32=True, chip=chip).tobytes()
 
 
 def dots() -> Iterator[tuple[str, Any]]:
@@ -131,9 +130,24 @@ def dots() -> Iterator[tuple[str, Any]]:
         yield f"dot {number}", dot_steps(numerics, *sides, *scales, partial).tobytes()
 
 
+def programs() -> Iterator[tuple[str, Any]]:
+    """Yield Dst after a program of each chip, with permuted rows of Dst on Blackhole."""
+    text = "MOVA2D mode=2, dst=8\nELWADD dst=16\nMVMUL dst=8\nZEROACC mode=1, operand=2\nMOVD2A mode=2, dst=16"
+    for chip in ("wormhole", "blackhole"):
+        core = tensix.Core(chip=chip, l1_bytes=1024)
+        rng = np.random.default_rng(4)
+        for bank in (core.state.src_a, core.state.src_b):
+            bank.words[:] = rng.integers(0, 1 << 19, bank.words.shape, np.uint32)
+            bank.owned, bank.formats = [True, True], [5, 5]
+        core.state.dst.remapped = core.state.dst.swizzled = chip == "blackhole"
+        core.push(1, tensix.isa.assemble(text, chip=chip))
+        core.run()
+        yield f"program {chip}", core.dst.tobytes() + core.dst_defined.tobytes() + core.src_a.tobytes()
+
+
 def results(extent: str) -> dict[str, str]:
     """Return the digest of each result."""
-    found = chain(products(extent), samples(extent), conversions(), lanes(), dots())
+    found = chain(products(extent), samples(extent), conversions(), lanes(), dots(), programs())
     return {name: sha256(repr(each).encode()).hexdigest()[:16] for name, each in found}
 
 

@@ -12,6 +12,7 @@ from bitpath.golden.aie_ml_v2.tile.tile import Bundle
 from bitpath.golden.aie_ml_v2.tile.transfers import Flush, Load, PointerAdd, Pop, StoreSrs
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, FIELDS, THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import Chip, Fidelity, Format
+from bitpath.golden.tensix.matmul.product_program import DATUMS, Product, tile_program
 from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
 from bitpath.rtl.aie_ml_v2.core.config import AieTileConfig
 from bitpath.rtl.aie_ml_v2.mac.mac_lane import FLOAT_LATENCY
@@ -50,7 +51,6 @@ from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.traffic import Manners, Pace, drawn
 from bitpath.verif.tensix.matrix.moving import WIDTHS, random_move
-from bitpath.verif.tensix.program.programs import DATUMS, Product, product_program
 from bitpath.verif.tensix.sfpu.words import kinds as vector_kinds
 from bitpath.verif.tensix.sfpu.words import random_word
 from bitpath.verif.tensix.stream import programs as stream_programs
@@ -111,7 +111,7 @@ def vector_request(source: Random) -> int:
 def _words(thread: int) -> tuple[int, ...]:
     product = Product(chip=CHIP, fidelity=Fidelity.HIFI2, fmt=Format.BF16, out_format=Format.BF16)
     nothing = np.zeros(2 * DATUMS, np.uint8)
-    return product_program(product, nothing, nothing).words[thread]
+    return tile_program(product, nothing, nothing).words[thread]
 
 
 def core_word(source: Random, thread: int) -> int:

@@ -1,0 +1,107 @@
+"""A named function of the Vector unit on words of Dst, all tiles at once."""
+
+from typing import Any
+
+import numpy as np
+
+from bitpath.golden.arrays.arguments import (
+    as_numpy,
+    check_array,
+    check_choice,
+    check_instance,
+    check_shape,
+    checked,
+    integer,
+)
+from bitpath.golden.tensix.declarations.formats import COLUMNS, DST16_BF16, DST16_FP16, Chip, Format
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
+from bitpath.golden.tensix.llk.functions.function import TILE_ROWS, Function, Mode, numbers_by_name
+from bitpath.golden.tensix.llk.functions.table import ABSENT, FUNCTIONS
+from bitpath.golden.tensix.operands.arguments import check_width
+from bitpath.golden.tensix.operands.registers import from_physical, to_physical
+from bitpath.golden.tensix.sfpu.lanes import Lanes
+from bitpath.golden.tensix.sfpu.prng import Prng
+from bitpath.golden.tensix.sfpu.run import run
+
+TILE_DATUMS = TILE_ROWS * COLUMNS
+
+
+@checked
+def apply(
+    function: str | Function,
+    operands: Any,
+    *,
+    parameters: Any = None,
+    chip: Chip | str = Chip.WORMHOLE,
+    approximate: bool = False,
+    fast: bool = False,
+    dst32: bool = False,
+    src_b_format: Format | int | str = Format.BF16,
+    seed: int = 0,
+    numerics: TensixNumerics | None = None,
+) -> np.ndarray:
+    """Return the Dst words that a function of the kernel library leaves.
+
+    Parameters
+    ----------
+    function : a name of `FUNCTIONS`, or a function of your own.
+    operands : logical Dst words, uint32, of several operands a list of arrays of one shape: FP32 codes or integers with `dst32`,
+        else BF16 or FP16 codes, or integers of 16 bits. Tiles are 64 rows of 16, in order; a rest is filled up with zeros.
+    parameters : a mapping of the function's parameters to numbers; None leaves them out.
+    chip, approximate, fast, dst32 : as of `Mode`.
+    src_b_format : format of SrcB, by which a 16-bit Dst is BF16 or FP16.
+    seed : PRNG_SEED of functions that draw random numbers; their tiles follow each other.
+    numerics : None is those of the chip's preset.
+
+    Returns
+    -------
+    uint32 of the operands' shape.
+
+    Raises
+    ------
+    TypeError, ValueError : an unknown function or parameter, a form that the function has not, another number of operands,
+        another dtype, shapes that differ, words too wide.
+    """
+    found = function if isinstance(function, Function) else _named(function)
+    several = operands if isinstance(operands, list | tuple) else [operands]
+    arrays = [as_numpy(f"operands[{number}]", each) for number, each in enumerate(several)]
+    mode = Mode(chip=chip, approximate=approximate, fast=fast, dst32=dst32)
+    if len(arrays) != found.operands:
+        raise ValueError(f"operands of {found.name} must be {found.operands} arrays, not {len(arrays)}")
+    for number, each in enumerate(arrays):
+        check_array(f"operands[{number}]", each, np.uint32)
+        check_shape(f"operands[{number}]", each, *arrays[0].shape)
+        check_width(f"operands[{number}]", each, 32 if dst32 else 16)
+    shape = arrays[0].shape
+    numerics = CHIP_PRESETS[Chip(mode.chip)].numerics if numerics is None else numerics
+    words = found.words(mode, **numbers_by_name(() if parameters is None else parameters))
+    if found.reads_uint16:
+        arrays = [from_physical(each, DST16_BF16) for each in arrays]
+    tiles = np.concatenate([_tiles(each) for each in arrays], axis=1)
+    options: dict[str, Any] = {"fp32": dst32, "src_b_format": src_b_format, "chip": mode.chip, "numerics": numerics}
+    seed = integer("seed", seed, range(1 << 32))
+    if found.draws:
+        lanes = Lanes((), numerics)
+        lanes.prng[:] = Prng(seed).state
+        after = np.array([run(words, each, lanes=lanes, **options) for each in tiles], np.uint32).reshape(tiles.shape)
+    else:
+        after = run(words, tiles, **options)
+    result = after[:, :TILE_ROWS].reshape(-1)[: int(np.prod(shape))].reshape(shape)
+    if found.writes_uint16:
+        return to_physical(result, DST16_BF16)
+    return from_physical(to_physical(result, DST16_BF16), DST16_FP16) if found.writes_fp16 else result
+
+
+def _named(name: str) -> Function:
+    check_instance("function", name, str)
+    if name in ABSENT:
+        raise ValueError(f"function must be one of tensix.llk.FUNCTIONS, not {name}, which {ABSENT[name]}")
+    return FUNCTIONS[check_choice("function", name, FUNCTIONS)]
+
+
+def _tiles(words: np.ndarray) -> np.ndarray:
+    """Return words as whole tiles, [n, 64, 16]."""
+    flat = words.reshape(-1)
+    filled = np.zeros(-(-flat.size // TILE_DATUMS) * TILE_DATUMS, np.uint32)
+    filled[: flat.size] = flat
+    return filled.reshape(-1, TILE_ROWS, COLUMNS)

@@ -1,0 +1,87 @@
+"""Comparisons with 0 and tests of a float's class, 1 or 0 for each datum; rounding to integers.
+
+Ref: tt-llk 36b092e, ckernel_sfpu_comp.h, _isinf_isnan.h, _rounding_ops.h.
+"""
+
+from collections.abc import Callable
+
+from bitpath.golden.tensix.llk.functions.function import Function, Mode, unary
+from bitpath.golden.tensix.sfpu.kernel import Condition, Float, Kernel
+
+
+def _flag(test: Callable[[Float], Condition], *, of_true: float = 1.0) -> Callable[..., None]:
+    """Return the body of a test: one number where it holds, the other elsewhere."""
+
+    def computed(k: Kernel, mode: Mode, x: Float) -> Float:
+        result = k.copy(0.0)
+        with k.where(test(x)):
+            result.assign(of_true)
+            k.otherwise()
+            result.assign(1.0 - of_true)
+        return result
+
+    return unary(computed)
+
+
+COMPARISONS: dict[str, tuple[Callable[[Float], Condition], float]] = {
+    "equal_zero": (lambda x: x == 0, 1.0),
+    "not_equal_zero": (lambda x: x == 0, 0.0),
+    "less_than_zero": (lambda x: x >= 0, 0.0),
+    "greater_than_equal_zero": (lambda x: x >= 0, 1.0),
+    "greater_than_zero": (lambda x: x > 0, 1.0),
+    "less_than_equal_zero": (lambda x: x > 0, 0.0),
+    "isinf": (lambda x: (x.exponent() == 128) & (x.mantissa() == 0), 1.0),
+    "isnan": (lambda x: (x.exponent() == 128) & (x.mantissa() != 0), 1.0),
+    "isposinf": (lambda x: (x.bits >= 0) & (x.exponent() == 128) & (x.mantissa() == 0), 1.0),
+    "isneginf": (lambda x: (x.bits < 0) & (x.exponent() == 128) & (x.mantissa() == 0), 1.0),
+    "isfinite": (lambda x: x.exponent() == 128, 0.0),
+}
+
+TRUNC = """SFPLOAD vd=0, modifier={m}
+SFPLOADI vd=3, mod=4, imm=23
+SFPLOADI vd=1, imm=0x8000
+SFPEXEXP vc=0, vd=2, mod=10
+SFPLOADI vd=1, mod=4, imm=0xffff
+SFPIADD vc=3, vd=2, mod=10
+SFPSHFT2 imm=1, vc=2, vd=1, mod=5
+SFPENCC
+SFPAND vc=0, vd=1
+"""
+"""LReg 1 is LReg 0 without the bits below 1."""
+
+
+def _rounded(after: Callable[[Mode], str]) -> Callable[..., None]:
+    def body(k: Kernel, mode: Mode) -> None:
+        k.text(f"{TRUNC}{after(mode)}\nSFPSTORE vd=1, modifier={{m}}")
+
+    return body
+
+
+def _floor(mode: Mode) -> str:
+    test = "SFPGT vc=0, vd=1, mod=1" if mode.blackhole else "SFPSETCC vc=0\nSFPIADD vc=1, vd=0, mod=2"
+    return f"{test}\nSFPMAD va=10, vb=1, vc=11, vd=1\nSFPENCC"
+
+
+def _ceil(mode: Mode) -> str:
+    test = "SFPGT vc=1, vd=0, mod=1" if mode.blackhole else "SFPSETCC vc=0, mod=4\nSFPIADD vc=1, vd=0, mod=2"
+    return f"{test}\nSFPMAD va=10, vb=1, vc=10, vd=1\nSFPENCC"
+
+
+def _round(k: Kernel, mode: Mode, x: Float, *, decimals: int) -> Float:
+    v = k.copy(x * 10.0**decimals)
+    shifted = v.with_sign(0) + 8388608.0
+    exponent = v.exponent()
+    shifted = shifted - 8388608.0
+    with k.where(exponent < 23):
+        v.assign(shifted.with_sign(v))
+    return v * 10.0**-decimals
+
+
+FUNCTIONS = (
+    *(Function(name=name, body=_flag(test, of_true=one)) for name, (test, one) in COMPARISONS.items()),
+    Function(name="trunc", body=_rounded(lambda mode: "")),
+    Function(name="floor", body=_rounded(_floor)),
+    Function(name="ceil", body=_rounded(_ceil)),
+    Function(name="frac", body=_rounded(lambda mode: "SFPMAD va=1, vb=11, vc=0, vd=1")),
+    Function(name="round", body=unary(_round), parameters={"decimals": 0}),
+)

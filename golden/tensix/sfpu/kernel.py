@@ -1,0 +1,440 @@
+"""A builder of Vector unit kernels: Python expressions on lane values become Tensix words.
+
+An author writes one iteration of 32 lanes, much as in the vendor's C++ interface::
+
+    k = Kernel("wormhole")
+    x = k.load()
+    y = k.copy(x)
+    with k.where(x < 0):
+        y.assign(x * 0.01)
+    k.store(y)
+    words = k.words()
+
+Products that are used by one sum become one SFPMAD. Values live in LReg 0 to 7, each from its first write to its last use.
+Conditions nest on the flag stack; a condition at the top needs no stack entry.
+
+Ref: tt-isa-documentation 3930471, VectorUnit; tenstorrent/sfpi for the operations' names.
+"""
+
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Self
+
+from bitpath.golden.arrays.arguments import integer, member
+from bitpath.golden.tensix.declarations.formats import Chip
+from bitpath.golden.tensix.isa.assembly import assemble
+from bitpath.golden.tensix.isa.words import decode
+from bitpath.golden.tensix.sfpu.passes import FIRST_VALUE, REGISTERS, Step, words_of
+
+PROGRAMMABLE = range(11, 15)
+"""Registers that SFPCONFIG writes."""
+LUT_INPUT = 3
+"""Register that SFPLUT and SFPLUTFP32 read."""
+CONSTANTS = {0x00000000: 9, 0x3F800000: 10, 0xBF800000: 11, 0x3F56594B: 8}
+"""Registers that hold a constant: 0, 1, -1 and 0.8373 by their FP32 codes; that of -1 is SFPCONFIG's default."""
+NO_INCREMENT = {Chip.WORMHOLE: 3, Chip.BLACKHOLE: 7}
+"""Address modifiers that kernels leave without an increment."""
+REGISTER_FIELDS = ("vd", "vc", "vb", "va")
+
+LESS, GREATER_EQUAL, EQUAL, NOT_EQUAL = 0, 4, 6, 2
+"""SFPSETCC's comparisons of a lane with 0, as two's complement."""
+INVERSES = {LESS: GREATER_EQUAL, GREATER_EQUAL: LESS, EQUAL: NOT_EQUAL, NOT_EQUAL: EQUAL}
+
+
+def fp32_code(value: float) -> int:
+    """Return the FP32 code nearest to a number."""
+    return int.from_bytes(struct.pack("<f", value), "little")
+
+
+class Condition:
+    """A condition on lanes: ``a & b`` needs both comparisons, ``a | b`` needs one, ``~a`` is the opposite.
+
+    Attributes
+    ----------
+    tests : number of a value and SFPSETCC's comparison of it with 0.
+    inverted : True if the condition is that not all hold.
+    """
+
+    def __init__(self, tests: Sequence[tuple[int, int]], inverted: bool = False):
+        self.tests, self.inverted = tuple(tests), inverted
+
+    def __invert__(self) -> "Condition":
+        if len(self.tests) == 1 and not self.inverted:
+            ((value, test),) = self.tests
+            return Condition([(value, INVERSES[test])])
+        return Condition(self.tests, not self.inverted)
+
+    def __and__(self, other: "Condition") -> "Condition":
+        if self.inverted or other.inverted:
+            raise ValueError("a condition must be of & or of | alone, not of both; nest two where blocks")
+        return Condition(self.tests + other.tests)
+
+    def __or__(self, other: "Condition") -> "Condition":
+        return ~(~self & ~other)
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """Lanes of a kernel: a value that instructions write once, or a register."""
+
+    kernel: "Kernel"
+    number: int
+
+    def assign(self, value: "Value | float") -> None:
+        """Replace the lanes that the present conditions enable."""
+        self.kernel.step("SFPMOV", {"vc": self.kernel.number(value, type(self)), "vd": self.number}, ("vc",), ("vd",))
+
+    @property
+    def bits(self) -> "Integer":
+        """The same lanes as integers."""
+        return Integer(self.kernel, self.number)
+
+    @property
+    def as_float(self) -> "Float":
+        """The same lanes as FP32."""
+        return Float(self.kernel, self.number)
+
+    def _new(self, name: str, plain: dict[str, int] | None = None, /, **read: "Value | int | float") -> Self:
+        return type(self)(self.kernel, self.kernel.result(name, plain or {}, type(self), **read))
+
+    def _tied(self, name: str, held: "Value | int | float", plain: dict[str, int], /, **read: "Value") -> Self:
+        """Add an instruction that reads the old lanes of its destination, `held`."""
+        return type(self)(self.kernel, self.kernel.tied(name, plain, type(self), held, **read))
+
+    def __eq__(self, other: object) -> Condition:  # type: ignore[override]
+        return Condition([(self._less(other), EQUAL)])
+
+    def __ne__(self, other: object) -> Condition:  # type: ignore[override]
+        return Condition([(self._less(other), NOT_EQUAL)])
+
+    __hash__ = object.__hash__
+
+    def __lt__(self, other: "Value | int | float") -> Condition:
+        return Condition([(self._less(other), LESS)])
+
+    def __ge__(self, other: "Value | int | float") -> Condition:
+        return Condition([(self._less(other), GREATER_EQUAL)])
+
+    def __gt__(self, other: "Value | int | float") -> Condition:
+        number = self._less(other)
+        return Condition([(number, GREATER_EQUAL), (number, NOT_EQUAL)])
+
+    def __le__(self, other: "Value | int | float") -> Condition:
+        return ~(self > other)
+
+    def _less(self, other: object) -> int:
+        """Return the number of the difference with another value, or of the value if the other is 0."""
+        if isinstance(other, int | float) and other == 0:
+            return self.number
+        return (self - other).number  # type: ignore[operator]
+
+
+class Float(Value):
+    """Lanes of FP32."""
+
+    def __mul__(self, other: Value | float) -> "Float":
+        return self._new("SFPMUL", {"vc": 9}, va=self, vb=other)
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: Value | float) -> "Float":
+        return self._new("SFPADD", {"va": 10}, vb=self, vc=other)
+
+    def __radd__(self, other: float) -> "Float":
+        return self._new("SFPADD", {"va": 10}, vb=other, vc=self)
+
+    def __sub__(self, other: Value | float) -> "Float":
+        if isinstance(other, int | float):
+            return self + -other
+        return self._new("SFPMAD", {"vb": 11}, va=other, vc=self)
+
+    def __rsub__(self, other: float) -> "Float":
+        return self._new("SFPMAD", {"vb": 11}, va=self, vc=other)
+
+    def __neg__(self) -> "Float":
+        return self._new("SFPMOV", {"mod": 1}, vc=self)
+
+    def __abs__(self) -> "Float":
+        return self._new("SFPABS", {"mod": 1}, vc=self)
+
+    def exponent(self, *, biased: bool = False) -> "Integer":
+        """The exponent field, less 127 unless `biased`."""
+        return self.bits._new("SFPEXEXP", {"mod": int(biased)}, vc=self)
+
+    def mantissa(self, *, implicit: bool = False) -> "Integer":
+        """The mantissa field, with the implicit bit 23 above it if `implicit`."""
+        return self.bits._new("SFPEXMAN", {"mod": int(not implicit)}, vc=self)
+
+    def with_exponent(self, exponent: "Integer | int") -> "Float":
+        """The lanes with another exponent field: 8 bits."""
+        if isinstance(exponent, int):
+            return self._new("SFPSETEXP", {"imm": exponent, "mod": 1}, vc=self)
+        return self._tied("SFPSETEXP", exponent, {}, vc=self)
+
+    def with_mantissa(self, mantissa: "Value | int") -> "Float":
+        """The lanes with the mantissa field of a value, or of 12 bits at its top."""
+        if isinstance(mantissa, int):
+            return self._new("SFPSETMAN", {"imm": mantissa, "mod": 1}, vc=self)
+        return self._tied("SFPSETMAN", mantissa, {}, vc=self)
+
+    def with_sign(self, sign: Value | int) -> "Float":
+        """The lanes with the sign of a value, or 0 or 1."""
+        if isinstance(sign, int):
+            return self._new("SFPSETSGN", {"imm": sign, "mod": 1}, vc=self)
+        return self._tied("SFPSETSGN", sign, {}, vc=self)
+
+    def scaled(self, exponent: int) -> "Float":
+        """The lanes with an integer added to the exponent field, modulo 256."""
+        return self._new("SFPDIVP2", {"imm": exponent & 0xFF, "mod": 1}, vc=self)
+
+    def rounded(self, mode: int) -> "Float":
+        """SFP_STOCH_RND to nearest, ties away from zero, by its mode."""
+        return self._new("SFP_STOCH_RND", {"mod": mode}, vc=self)
+
+    def to_bf16(self) -> "Float":
+        """The nearest BF16, ties away from zero."""
+        return self.rounded(1)
+
+    def to_int16(self) -> "Integer":
+        """The nearest sign and magnitude integer of 16 bits."""
+        return self.rounded(7).bits
+
+    def reciprocal(self) -> "Float":
+        """Blackhole's SFPARECIP."""
+        return self._new("SFPARECIP", vc=self)
+
+
+class Integer(Value):
+    """Lanes of integers, two's complement."""
+
+    def __add__(self, other: Value | int) -> "Integer":
+        if isinstance(other, int) and -2048 <= other < 2048:
+            return self._new("SFPIADD", {"imm": other & 0xFFF, "mod": 5}, vc=self)
+        return self._tied("SFPIADD", self, {"mod": 4}, vc=self.kernel.integer(other))
+
+    def __sub__(self, other: Value | int) -> "Integer":
+        if isinstance(other, int) and -2048 < other <= 2048:
+            return self + -other
+        return self._tied("SFPIADD", other, {"mod": 6}, vc=self)
+
+    def __rsub__(self, other: int) -> "Integer":
+        return self._tied("SFPIADD", self, {"mod": 6}, vc=self.kernel.integer(other))
+
+    def __and__(self, other: Value | int) -> "Integer":
+        return self._tied("SFPAND", self, {}, vc=self.kernel.integer(other))
+
+    def __or__(self, other: Value | int) -> "Integer":
+        return self._tied("SFPOR", self, {}, vc=self.kernel.integer(other))
+
+    def __invert__(self) -> "Integer":
+        return self._new("SFPNOT", vc=self)
+
+    def __lshift__(self, distance: "Integer | int") -> "Integer":
+        if isinstance(distance, int):
+            return self._tied("SFPSHFT", self, {"imm": distance & 0xFFF, "mod": 1})
+        return self._tied("SFPSHFT", self, {}, vc=distance)
+
+    def __rshift__(self, distance: int) -> "Integer":
+        return self << -distance
+
+    def to_float(self) -> Float:
+        """FP32 of sign and 31 magnitude bits."""
+        return self.as_float._new("SFPCAST", vc=self)
+
+    def magnitude(self) -> "Integer":
+        """The absolute value."""
+        return self._new("SFPABS", vc=self)
+
+    def with_sign(self, sign: int) -> "Integer":
+        """The lanes with another bit 31."""
+        return self._new("SFPSETSGN", {"imm": sign, "mod": 1}, vc=self)
+
+
+@dataclass
+class Kernel:
+    """A kernel under construction.
+
+    Parameters
+    ----------
+    chip : "wormhole" or "blackhole".
+    reserved : registers that no value is given, as those that hold a table.
+
+    Attributes
+    ----------
+    steps : instructions so far.
+    depth : `where` blocks that are open.
+    count : number of the next value.
+    pinned : register of each value that has to be in a certain one.
+
+    Raises
+    ------
+    TypeError, ValueError : another chip, a register that is not 0 to 7.
+    """
+
+    chip: Chip | str
+    reserved: Sequence[int] = ()
+    steps: list[Step] = field(default_factory=list, init=False, repr=False)
+    depth: int = field(default=0, init=False, repr=False)
+    count: int = field(default=FIRST_VALUE, init=False, repr=False)
+    pinned: dict[int, int] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self.chip = member("chip", self.chip, Chip)
+        for each in self.reserved:
+            integer("reserved", each, REGISTERS)
+
+    # Operands and results.
+
+    def register(self, number: int) -> Float:
+        """Return the lanes of a register: a constant of `PROGRAMMABLE`, or one of `reserved`."""
+        return Float(self, integer("number", number, range(FIRST_VALUE)))
+
+    def constant(self, value: float) -> Float:
+        """Return lanes that hold a number: a register of constants, or SFPLOADI words."""
+        return Float(self, self._loaded(fp32_code(value)))
+
+    def integer(self, value: "Value | int") -> Integer:
+        """Return lanes that hold an integer of 32 bits, or a value as it is."""
+        return value.bits if isinstance(value, Value) else Integer(self, self._loaded(value & 0xFFFFFFFF))
+
+    def number(self, value: "Value | int | float", kind: type[Value]) -> int:
+        """Return the number of a value, loaded before if it is a literal of that kind."""
+        if isinstance(value, Value):
+            return value.number
+        return (self.integer(int(value)) if kind is Integer else self.constant(value)).number
+
+    def _loaded(self, code: int) -> int:
+        if code in CONSTANTS:
+            return CONSTANTS[code]
+        number = self.new()
+        if code & 0xFFFF and code >> 16:
+            for mod, half in ((10, code & 0xFFFF), (8, code >> 16)):
+                self.step("SFPLOADI", {"mod": mod, "imm": half, "vd": number}, (), ("vd",))
+        else:
+            mod = 2 if code & 0xFFFF else 0
+            self.step("SFPLOADI", {"mod": mod, "imm": code & 0xFFFF or code >> 16, "vd": number}, (), ("vd",))
+        return number
+
+    def new(self) -> int:
+        self.count += 1
+        return self.count - 1
+
+    def step(
+        self, name: str, fields: dict[str, int], reads: tuple[str, ...] = (), writes: tuple[str, ...] = ()
+    ) -> None:
+        """Add an instruction."""
+        self.steps.append(Step(name, fields, reads, writes))
+
+    def result(self, name: str, plain: dict[str, int], kind: type[Value], /, **read: "Value | int | float") -> int:
+        """Add an instruction that writes a new value; return its number."""
+        fields = {each: self.number(value, kind) for each, value in read.items()}
+        number = self.new()
+        self.step(name, {**plain, **fields, "vd": number}, tuple(read), ("vd",))
+        return number
+
+    def tied(
+        self, name: str, plain: dict[str, int], kind: type[Value], held: "Value | int | float", /, **read: "Value"
+    ) -> int:
+        """Add an instruction whose destination holds an operand before; return the number of the new value."""
+        fields = {each: self.number(value, kind) for each, value in read.items()}
+        number = self.result("SFPMOV", {}, kind, vc=held)
+        self.step(name, {**plain, **fields, "vd": number}, (*read, "vd"), ("vd",))
+        return number
+
+    def copy(self, value: "Float | float") -> Float:
+        """Return a new value with the same lanes, to assign to."""
+        return Float(self, self.result("SFPMOV", {}, Float, vc=value))
+
+    def copy_integer(self, value: "Integer | int") -> Integer:
+        """Return a new value of integers, to assign to."""
+        return Integer(self, self.result("SFPMOV", {}, Integer, vc=value))
+
+    # Instructions that are no operators.
+
+    def load(self, address: int = 0, mode: int = 0) -> Float:
+        """Return the lanes of Dst at an address, in a mode of SFPLOAD; 0 is by SrcB's format."""
+        return Float(self, self.result("SFPLOAD", self._place(address, mode), Float))
+
+    def store(self, value: "Value | float", address: int = 0, mode: int = 0) -> None:
+        """Write lanes to Dst at an address, in a mode of SFPSTORE."""
+        fields = {"vd": self.number(value, Float), **self._place(address, mode)}
+        self.step("SFPSTORE", fields, ("vd",))
+
+    def _place(self, address: int, mode: int) -> dict[str, int]:
+        return {"mod": mode, "modifier": NO_INCREMENT[Chip(self.chip)], "address": address}
+
+    def min_max(self, low: Value, high: Value) -> None:
+        """Sort two values in place, by sign and magnitude."""
+        both = ("vd", "vc")
+        self.step("SFPSWAP", {"vd": low.number, "vc": high.number, "mod": 1}, both, both)
+
+    def multiply_add(self, a: "Float | float", b: "Float | float", c: "Float | float", mod: int = 0) -> Float:
+        """Return ``a * b + c`` in one SFPMAD; Blackhole's modifiers 1 and 2 negate `a` and `c`."""
+        return Float(self, self.result("SFPMAD", {"mod": mod}, Float, va=a, vb=b, vc=c))
+
+    def lut(self, x: Float) -> Float:
+        """Return SFPLUT of LReg 0 to 2 with the sign of `x`."""
+        return self._looked_up(x, "SFPLUT", {"mod": 4})
+
+    def lut_fp32(self, x: Float, mode: int) -> Float:
+        """Return SFPLUTFP32 of LReg 0 to 2 and 4 to 6, by its modifier."""
+        mirror = {"mod_mirror": mode} if self.chip is Chip.BLACKHOLE else {}
+        return self._looked_up(x, "SFPLUTFP32", {"mod": mode, **mirror})
+
+    def _looked_up(self, x: Float, name: str, plain: dict[str, int]) -> Float:
+        number = self.result("SFPMOV", {}, Float, vc=x)
+        self.pinned[number] = LUT_INPUT
+        self.step(name, {**plain, "vd": number}, ("vd",), ("vd",))
+        return Float(self, number)
+
+    def text(self, lines: str) -> None:
+        """Add instructions as text, with registers by number; {m} is the modifier that leaves addresses as they are.
+
+        Registers that the text names are to be `reserved` if the kernel has values besides.
+        """
+        for word in assemble(lines.replace("{m}", str(NO_INCREMENT[Chip(self.chip)])), chip=self.chip):
+            decoded = decode(word, chip=self.chip)
+            registers = tuple(each for each in REGISTER_FIELDS if each in decoded.fields)
+            self.step(decoded.name, dict(decoded.fields), registers, registers[:1])
+
+    # Conditions.
+
+    @contextmanager
+    def where(self, condition: Condition) -> Iterator[None]:
+        """Enable in the block only lanes for which a condition holds, of those enabled around it."""
+        if self.depth:
+            self.step("SFPPUSHC", {})
+        self.depth += 1
+        self.narrow(condition)
+        yield
+        self.depth -= 1
+        if self.depth:
+            self.step("SFPPOPC", {})
+        else:
+            self.step("SFPENCC", {"imm": 3, "mod": 10})
+
+    def narrow(self, condition: Condition) -> None:
+        """Disable lanes for which a condition does not hold until the `where` block ends."""
+        for value, test in condition.tests:
+            self.step("SFPSETCC", {"vc": value, "mod": test}, ("vc",))
+        if condition.inverted:
+            self.step("SFPCOMPC", {})
+
+    def otherwise(self) -> None:
+        """In a `where` block: enable from here on the lanes for which its condition does not hold."""
+        if not self.depth:
+            raise ValueError("otherwise must stand in a where block")
+        self.step("SFPCOMPC", {})
+
+    # From steps to words.
+
+    def words(self) -> list[int]:
+        """Return the kernel's words.
+
+        Raises
+        ------
+        ValueError : more values at once than registers.
+        """
+        return words_of(self.steps, self.pinned, self.reserved, Chip(self.chip))
