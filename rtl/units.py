@@ -24,6 +24,7 @@ from bitpath.rtl.tensix.core import (
     pack_address,
     tensix_core,
     unpack_address,
+    vector_access,
     wait_gate,
 )
 from bitpath.rtl.tensix.dot import dot16
@@ -32,9 +33,9 @@ from bitpath.rtl.tensix.engine import tensix_engine
 from bitpath.rtl.tensix.matrix import matrix_unit, mover
 from bitpath.rtl.tensix.pack import packer
 from bitpath.rtl.tensix.pool import gmpool_column
+from bitpath.rtl.tensix.sfpu import sfp_stochastic_round, sfpu, sfpu_lane
 from bitpath.rtl.tensix.stream import counters, expanders
 from bitpath.rtl.tensix.unpack import tilise_address, turn_buffer, unpacker
-from bitpath.rtl.tensix.vector import sfp_stochastic_round
 from bitpath.rtl.trainium3.array import psum, psum_memory, systolic_array
 from bitpath.rtl.trainium3.core import core, dma_engine
 from bitpath.rtl.trainium3.dma import dma_cast, dma_mover, dma_queues, dma_transpose, read_add_write
@@ -95,6 +96,7 @@ MODULES = (
     matrix_operands,
     unpack_address,
     pack_address,
+    vector_access,
     tensix_core,
     dot16,
     unpacker,
@@ -109,6 +111,8 @@ MODULES = (
     expanders,
     counters,
     sfp_stochastic_round,
+    sfpu_lane,
+    sfpu,
     mac_lane,
     post_add,
     wide_lanes,

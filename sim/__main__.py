@@ -35,7 +35,7 @@ COMMANDS = {
     **dict.fromkeys(("asm", "export-c", "nki", "numerics", "rates"), "golden"),
     **dict.fromkeys(("identify", "ledger", "oracle", "probe"), "devices"),
     **dict.fromkeys(("emit", "units", "waves"), "units"),
-    **{name: name for name in ("check", "explain", "lm", "run")},
+    **{name: name for name in ("check", "explain", "lm", "run", "tensix")},
 }
 """Module of each command for users."""
 SELF = {

@@ -22,9 +22,9 @@ from bitpath.verif.tensix.engine import properties as tensix_engine
 from bitpath.verif.tensix.matrix import properties as matrix
 from bitpath.verif.tensix.pack import properties as pack
 from bitpath.verif.tensix.pool import properties as pool
+from bitpath.verif.tensix.sfpu import properties as tensix_sfpu
 from bitpath.verif.tensix.stream import properties as tensix_stream
 from bitpath.verif.tensix.unpack import properties as unpack
-from bitpath.verif.tensix.vector import properties as tensix_vector
 from bitpath.verif.trainium3.array import properties as array
 from bitpath.verif.trainium3.dma import properties as trainium3_dma
 from bitpath.verif.trainium3.dot import properties as trainium3_dot
@@ -55,7 +55,7 @@ MODULES = (
     pool,
     tensix_engine,
     tensix_stream,
-    tensix_vector,
+    tensix_sfpu,
     mac,
     aie_ml_v2_convert,
     aie_ml_v2_floats,

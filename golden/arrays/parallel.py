@@ -50,7 +50,7 @@ def in_parallel(work: Callable[[Block], None], blocks: Iterable[Block], progress
     progress : called after every block. If it raises, or on an interrupt, blocks that have not started are dropped.
     """
     blocks = list(blocks)
-    count = 1 if getattr(_worker, "busy", False) else min(threads(), len(blocks))
+    count = 1 if len(blocks) <= 1 or getattr(_worker, "busy", False) else min(threads(), len(blocks))
     if count <= 1:
         for done, block in enumerate(blocks, 1):
             work(block)
@@ -103,7 +103,8 @@ def mapped(function: Callable[[Block], Result], blocks: Iterable[Block]) -> list
 
 def owned(array: np.ndarray) -> np.ndarray:
     """Return an array contiguous and writable, so that numba compiles one kernel instead of one for each layout."""
-    return np.require(array, requirements=("C", "W"))
+    flags = array.flags
+    return array if flags.c_contiguous and flags.writeable else np.require(array, requirements=("C", "W"))
 
 
 def in_blocks(rows: np.ndarray, width: int) -> np.ndarray:
@@ -121,6 +122,8 @@ def cuts(size: int, step: int) -> list[slice]:
 def shares(size: int, multiple: int) -> list[slice]:
     """Cut 0 to size - 1 into one block for each core; all but the last are multiples of `multiple`."""
     parts = -(-size // multiple)
+    if parts <= 1:
+        return cuts(size, multiple)
     return cuts(size, -(-parts // threads()) * multiple)
 
 

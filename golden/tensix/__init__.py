@@ -1,9 +1,9 @@
-"""Tenstorrent's Tensix of Wormhole and Blackhole: Matrix unit, unpackers and packers, bit-identical to `golden.exact`.
+"""Tenstorrent's Tensix of Wormhole and Blackhole: Matrix and Vector unit, unpackers and packers, bit-identical to `golden.exact`.
 
-`Core` runs programs of Tensix instructions, which `isa` encodes and decodes.
+`Core` runs programs of Tensix instructions, which `isa` encodes and decodes; `riscv` runs the kernels that push them.
 """
 
-from bitpath.golden.tensix import isa, llk, sfpu
+from bitpath.golden.tensix import isa, llk, riscv, sfpu
 from bitpath.golden.tensix.convert.mx import mx_pack, mx_unpack
 from bitpath.golden.tensix.convert.pack import pack
 from bitpath.golden.tensix.convert.riscv_store import RiscvFormat, riscv_store
@@ -101,6 +101,7 @@ __all__ = [
     "prepare_int8",
     "product_program",
     "result_matrix",
+    "riscv",
     "riscv_store",
     "run_plan",
     "run_program",

@@ -32,9 +32,10 @@ def oracle_command(case_file: Path, device: Path | None, expected_file: Path | N
        "in_a": "Bfp4_b", "in_b": "Bfp8_b", "register_format": "Float16_b",
        "mid_format": "Float16_b", "out_format": "Bfp8_b", "l1_a": "a.bin", "l1_b": "b.bin"}
 
-    Further keys are the attributes of tensix.llk.Case: dst32, dimensions_a and _b, broadcast, pool, reduce_dim,
-    unpack_transpose_faces and _within_face, relu, relu_threshold, edge_mask, edge_minus_infinity, round_10b, e4m3, chip, and
-    l1_accumulate, which needs a further file, l1_before: the result's bytes before.
+    Further keys are the attributes of tensix.llk.Case: register_b, dst32, dimensions_a and _b, tile, broadcast, dest_reuse, pool,
+    reduce_dim, pack_rows, unpack_transpose_faces and _within_face, relu, relu_threshold, edge_mask, edge_minus_infinity, round_10b,
+    e4m3, unsigned, chip, and two that need a further file: l1_accumulate l1_before, the result's bytes before, and
+    stochastic_rounding pack_bits, a 32-bit word for each datum of the result.
 
     Prints the first difference, the earliest stage with a known departure that gives the device's bits, such as phases that mask
     operands twice, and the number of datums by distance. The exit code is 1 if a bit differs.

@@ -48,18 +48,20 @@ def _word(code: str) -> int:
 # Files of kernel tests, as `bitpath oracle` reads them, and its report.
 
 
-OPERANDS = ("l1_a", "l1_b", "l1_before")
+WORD_BYTES = 4
+OPERANDS = ("l1_a", "l1_b", "l1_before", "pack_bits")
 
 
 @dataclass(frozen=True)
 class StoredCase:
-    """A case, the bytes of its operands, and the result's bytes before; None where the case has none."""
+    """A case, the bytes of its operands, the result's bytes before, and the packer's random bits; None where the case has none."""
 
     file: Path
     case: llk.Case
     l1_a: np.ndarray
     l1_b: np.ndarray | None
     l1_before: np.ndarray | None
+    pack_bits: np.ndarray | None
 
     def expected(self) -> bytes:
         """Return the result of golden; ValueError names the case's file."""
@@ -71,7 +73,8 @@ class StoredCase:
 
     def _run(self, function: Callable[..., Any], *more: np.ndarray) -> Any:
         try:
-            return function(self.case, self.l1_a, self.l1_b, *more, l1_before=self.l1_before)
+            more_operands = {"l1_before": self.l1_before, "pack_bits": self.pack_bits}
+            return function(self.case, self.l1_a, self.l1_b, *more, **more_operands)
         except ValueError as error:
             raise FileError(f"{self.file}: {error}") from None
 
@@ -88,18 +91,26 @@ def read_case(file: Path) -> StoredCase:
         raise FileError(f"{file} must hold a JSON object")
     names = {name: values.pop(name, None) for name in OPERANDS}
     if not isinstance(names["l1_a"], str) or not all(isinstance(each, str | None) for each in names.values()):
-        raise FileError(f"{file}: l1_a, l1_b of two operands and l1_before of l1_accumulate must be names of files")
+        raise FileError(
+            f"{file}: l1_a, l1_b of two operands, l1_before of l1_accumulate and pack_bits of stochastic_rounding must be "
+            "names of files"
+        )
     try:
         case = llk.Case.from_dict(values)
     except (TypeError, ValueError) as error:
         raise FileError(f"{file}: {error}") from None
-    a, b, before = (None if name is None else read_bytes(file.parent / name) for name in names.values())
+    a, b, before, bits = (None if name is None else read_bytes(file.parent / name) for name in names.values())
     if a is None or (b is None) != (case.in_b is None):
         raise FileError(f"{file}: l1_b must be {'left out' if case.in_b is None else 'given'} with op {values['op']}")
     if (before is None) == case.l1_accumulate:
         given = "given with" if case.l1_accumulate else "left out without"
         raise FileError(f"{file}: l1_before must be {given} l1_accumulate")
-    return StoredCase(file, case, a, b, before)
+    rounds = case.stochastic_rounding is not llk.StochasticRounding.NONE
+    if (bits is None) == rounds or (bits is not None and bits.size % WORD_BYTES):
+        given = "given, as 32-bit words, with" if rounds else "left out without"
+        raise FileError(f"{file}: pack_bits must be {given} stochastic_rounding")
+    words = None if bits is None else bits.view("<u4").astype(np.uint32)
+    return StoredCase(file, case, a, b, before, words)
 
 
 def read_bytes(file: Path, option: str = "") -> np.ndarray:

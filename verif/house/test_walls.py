@@ -99,10 +99,14 @@ DECLARED = re.compile(r"bitpath\.golden\.(formats|\w+\.declarations)(\.|$)")
 
 
 def test_only_loops_may_use_numba():
-    """Loops are imported only in the functions that call them; no other module depends on them."""
+    """Loops are imported only in the functions that call them; no other module depends on them.
+
+    The compiler under numba also makes the RISC-V test programs of one file.
+    """
     lines = [line for top in TOPS for line in violations(top, lambda name: within(name, "numba", "llvmlite"))]
     assert lines
-    assert not [line for line in lines if not is_loop(ROOT / line.split(":")[0])]
+    others = [line for line in lines if not is_loop(ROOT / line.split(":")[0])]
+    assert not [line for line in others if not line.startswith("verif/kit/riscv.py: llvmlite")]
 
 
 def test_compiled_loops_are_imported_where_they_are_handed_over():

@@ -1,5 +1,6 @@
 """Known answers of Tensix through the RTL: ttsim v1.10.0. Results are compared with the archives, not with golden."""
 
+import os
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -23,6 +24,7 @@ from bitpath.golden.tensix.declarations.formats import (
     DST16_FP16,
     DST16_ROWS,
     DST32,
+    EXPONENT8_FORMATS,
     FACE,
     SRC_ROWS,
     STYLE_OWN_FORMAT,
@@ -31,19 +33,23 @@ from bitpath.golden.tensix.declarations.formats import (
     Style,
 )
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
+from bitpath.golden.tensix.declarations.sfpu import LANES
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
 from bitpath.golden.tensix.operands.counters import COUNTERS
+from bitpath.golden.tensix.sfpu import Lanes
 from bitpath.rtl.tensix.dot.layouts import DstRow, StyleCode
 from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.mover import MoveKind
 from bitpath.rtl.tensix.pool.layouts import POOL_ROWS, PoolWords, pool_request
+from bitpath.rtl.tensix.sfpu.layouts import SfpuState
+from bitpath.rtl.tensix.sfpu.sfp_stochastic_round import STEPS
+from bitpath.rtl.tensix.sfpu.stochastic_round import LaneWords, RandomBits, RoundMode, RoundRequest
 from bitpath.rtl.tensix.stream.counters import AB, BIAS, DST
 from bitpath.rtl.tensix.unpack.layouts import unpacked_layout
 from bitpath.rtl.tensix.unpack.tilise_address import TILISE_REQUEST, TILISE_ROW, WORD_BYTES
-from bitpath.rtl.tensix.vector.sfp_stochastic_round import STEPS
-from bitpath.rtl.tensix.vector.stochastic_round import LaneWords, RandomBits, RoundMode, RoundRequest
 from bitpath.verif.kit.known_answers import Archive, compare, played, read, swept
+from bitpath.verif.kit.packing import array_bits
 from bitpath.verif.kit.unit_bench import ENGINE_PATIENCE_CYCLES, Request, cases, covers, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.dot.dot import DotCase, Mode, block_payloads, lone
 from bitpath.verif.tensix.dot.dot import Operation as DotOperation
@@ -55,6 +61,7 @@ from bitpath.verif.tensix.pool.gmpool import UNDEFINED
 from bitpath.verif.tensix.program.host import CoreHost
 from bitpath.verif.tensix.program.instruction_programs import implied_program, zeroing_program
 from bitpath.verif.tensix.program.programs import CHIPS, archived
+from bitpath.verif.tensix.sfpu.driving import Dst, SfpuDriver, defined, dst_mode, state_bits
 from bitpath.verif.tensix.stream.counters import AddressCounters, CounterTable, Rwcs
 from bitpath.verif.tensix.stream.table import Table
 from bitpath.verif.tensix.unpack.turn import requests as turns
@@ -199,9 +206,9 @@ async def matrix_instructions(frame, config, kind):
                     drivers[f"write_{side}"].send({"values": [row], **fields})
         drivers["instruction"].send(Operation(opcode=Opcode.ZEROACC, zeroed=Zeroed.ALL).fields(junk))
         await taken("instruction")
-        for (_, given, defined), operation in zip(batch, operations, strict=True):
+        for (_, given, present), operation in zip(batch, operations, strict=True):
             # Rows that are undefined are not written.
-            for place, row, real in zip(operation.place.block, given["dst_in"], defined, strict=True):
+            for place, row, real in zip(operation.place.block, given["dst_in"], present, strict=True):
                 if real:
                     drivers["write_dst"].send({"values": row.tolist(), "address": place.fields()})
         await taken("write_dst")
@@ -434,6 +441,176 @@ def rounded_vectors(config, archive):
     for mode, words, results in archive.lists("f_mod", "f_in", "f_out"):
         fields = {"lanes": words, "mode": RoundMode(mode), "rounding": RandomBits.NEAREST}
         yield Request(pack(RoundRequest, fields), pack(LaneWords, results), RoundMode(mode).name)
+
+
+# The Vector unit.
+
+
+NO_REGISTER = 0xFFFFFFFF
+"""LReg 0 of cases that take it from the pool of states."""
+RANDOM_AT, TEMPLATES_AT, SEQUENCES_AT, MISC_AT, CONFIG_AT = 32, 40, 44, 48, 49
+"""Numbers that the archives give to the registers behind the LRegs."""
+
+
+def register_of(lanes: Lanes, number: int) -> np.ndarray:
+    """Return golden's words of a register by the archives' number, uint32 [32]."""
+    if number < RANDOM_AT:
+        return lanes.lreg[number]
+    if number < SEQUENCES_AT:
+        return lanes.prng if number == RANDOM_AT else lanes.templates[number - TEMPLATES_AT]
+    others = {MISC_AT: lanes.misc, CONFIG_AT: lanes.lane_config}
+    return others[number] if number in others else lanes.sequences[number - SEQUENCES_AT]
+
+
+POOL = ("l", "lprog", "cc", "cc_en", "sp", "st_cc", "st_en", "prng")
+"""Arrays of a state."""
+ROTATED_AT = SfpuState.as_shape()["rotated"].offset
+"""The archives do not have the registers from here on."""
+SHARE = int(os.environ.get("BITPATH_SHARE", "1"))
+"""Of so many cases of each test, one is played."""
+
+
+def shared(size: int) -> range:
+    """Return the cases that are played."""
+    return range(0, size, SHARE)
+
+
+def flags_of(words) -> np.ndarray:
+    """Return the bits of words, one for each lane, bool [..., 32]."""
+    return (np.asarray(words, np.uint32)[..., np.newaxis] >> np.arange(LANES, dtype=np.uint32) & 1).astype(bool)
+
+
+def vector_lanes(lreg, programmed, cc, cc_en, sp=0, st_cc=(), st_en=(), random=0) -> Lanes:
+    """Return golden's lanes in the state of an archive."""
+    lanes = Lanes()
+    lanes.lreg[:8], lanes.lreg[11:15] = lreg, programmed[:, np.newaxis]
+    lanes.flags[:], lanes.use_flags[:], lanes.depth[:], lanes.prng[:] = flags_of(cc), cc_en, sp, random
+    flags, uses = lanes.stack
+    for entry in range(len(st_cc)):
+        flags[entry], uses[entry] = flags_of(st_cc[entry]), st_en[entry]
+    return lanes
+
+
+def settle_conditions(lanes: Lanes, cc, cc_en, sp) -> None:
+    lanes.flags[:], lanes.use_flags[:], lanes.depth[:] = flags_of(cc), cc_en, sp
+
+
+class VectorBoard:
+    """The unit's state against golden's registers in the state of an archive."""
+
+    def __init__(self, frame):
+        self._board = frame.scoreboard("state", SfpuState)
+
+    def compare(self, got: int, lanes: Lanes, shown: str) -> None:
+        mask = (1 << ROTATED_AT) - 1
+        self._board.compare(defined(got) & mask, state_bits(lanes) & mask, shown)
+
+
+@covers("sfpu.known_answers", "They come from an implementation that this project did not write")
+@played("sfpu")
+async def vector_instructions(frame, config):
+    """Single instructions of every label: the whole state behind each of them."""
+    archive, board, driver = (
+        read(f"sfpu_{PREFIXES[config.chip]}_single"),
+        VectorBoard(frame),
+        SfpuDriver(frame, config.chip),
+    )
+    changes: dict[int, list] = {}
+    for case, register, lanes, values in archive.rows("d_case", "d_reg", "d_lanes", "d_val"):
+        changes.setdefault(int(case), []).append((int(register), flags_of(lanes), values))
+    columns = ("word", "state", "lane_config", "l0", "cc_out", "cc_en_out", "sp_out", "top_cc_out", "top_en_out")
+    cases = list(archive.lists(*columns))
+    for case in shared(len(cases)):
+        word, state, lane_config, l0, cc, cc_en, sp, top_cc, top_en = cases[case]
+        lanes = vector_lanes(*(archive[f"pool_{name}"][state] for name in POOL))
+        lanes.templates[:] = archive["pool_templ"][state][:, np.newaxis]
+        lanes.sequences[:] = archive["pool_seq"][state][:, np.newaxis]
+        lanes.misc[:], lanes.lane_config[:] = archive["pool_misc"][state], lane_config
+        if l0 != NO_REGISTER:
+            lanes.lreg[0] = l0
+        await driver.preset(state_bits(lanes))
+        for number, own, values in changes.get(case, ()):
+            np.copyto(register_of(lanes, number), values, where=own)
+        settle_conditions(lanes, cc, cc_en, sp)
+        if sp:
+            flags, uses = lanes.stack
+            flags[sp - 1], uses[sp - 1] = flags_of(top_cc), top_en
+        await driver.execute(word)
+        board.compare(await driver.settle(), lanes, f"case {case}, {decode(word, chip=config.chip)}")
+
+
+@covers("sfpu.known_answers")
+@played("sfpu")
+async def vector_loads_and_stores(frame, config):
+    """Every mode of SFPLOAD and SFPSTORE: the register behind a load, the words of Dst behind a store."""
+    archive, driver = read("sfpu_loadstore").part(f"{PREFIXES[config.chip]}_"), SfpuDriver(frame, config.chip)
+    board, stores = VectorBoard(frame), frame.scoreboard("words", LANES * 32, output="store")
+    columns = ("word", "is_store", "resolved", "addr", "rows", "dst_idx", "lreg_idx", "cc", "cc_en")
+    cases = list(archive.lists(*columns))
+    for case in shared(len(cases)):
+        word, is_store, resolved_mode, address, rows, dst_index, lreg_index, cc, cc_en = cases[case]
+        dst, vd, shown = Dst(), word >> 20 & 15, f"case {case}, {decode(word, chip=config.chip)}"
+        for row, words in zip(rows, archive["dst_pool"][dst_index], strict=True):
+            if row >= 0:
+                dst.rows[row] = words
+        lanes = vector_lanes(np.zeros((8, LANES), np.uint32), np.zeros(4, np.uint32), cc, cc_en)
+        mode, register = dst_mode(word, resolved_mode), archive["lreg_pool"][lreg_index]
+        if vd < 8 or 11 <= vd < 15:
+            lanes.lreg[vd] = register
+        await driver.preset(state_bits(lanes))
+        port = dst.read(address, mode)
+        store = await driver.execute(word, address=address, implied=min(resolved_mode, 3), dst=port)
+        if is_store:
+            dst.write(address, mode, store)
+            got = dst.lane_words(address, mode)
+            stores.compare(array_bits(got), array_bits(archive["out"][case]), shown)
+        elif vd < 8:
+            lanes.lreg[vd] = archive["out"][case]
+        board.compare(await driver.settle(), lanes, shown)
+
+
+@covers("sfpu.known_answers")
+@played("sfpu")
+async def vector_programs(frame, config):
+    """Random programs: conditions behind every word, the state and Dst behind the last one. Where software has to, it leaves a
+    cycle free."""
+    archive, driver = read("sfpu_seq").part(f"{PREFIXES[config.chip]}_"), SfpuDriver(frame, config.chip)
+    board, rows = VectorBoard(frame), frame.scoreboard("Dst", 32 * 256, output="store")
+    conditions = frame.scoreboard("conditions", 64, output="state")
+    ends = archive["offset"].tolist()
+    words = list(archive.lists("word", "trace_cc", "trace_cc_en", "trace_sp"))
+    for program in shared(len(ends) - 1):
+        before, after = (
+            {name: archive[f"{when}_{name}"][program] for name in (*POOL, "rwc", "dst")} for when in ("before", "after")
+        )
+        dst, rwc = Dst(), int(before["rwc"])
+        dst.rows[:32] = before["dst"]
+        increments = archive["dst_incr"][program].tolist()
+        implied = 3 if archive["fp32"][program] else 2 if archive["srcb"][program] in EXPONENT8_FORMATS else 1
+        await driver.preset(state_bits(vector_lanes(*(before[name] for name in POOL))))
+        expected, shown = None, ""
+
+        def check(expected=None, shown="") -> None:
+            if expected is not None:
+                conditions.compare(driver.conditions(), expected, shown)
+
+        for word, cc, cc_en, sp in words[ends[program] : ends[program + 1]]:
+            instruction = decode(word, chip=config.chip)
+            if instruction.name in ("SFPLOAD", "SFPSTORE"):
+                address, mode = (instruction["address"] + rwc) % DST16_ROWS, dst_mode(word, implied)
+                fields = {"address": address, "implied": implied, "dst": dst.read(address, mode)}
+                store = await driver.execute(word, **fields, looks=True)
+                if instruction.name == "SFPSTORE":
+                    dst.write(address, mode, store)
+                rwc = (rwc + increments[instruction["modifier"]]) % DST16_ROWS
+            else:
+                await driver.execute(word, looks=True)
+            check(expected, shown)
+            expected, shown = cc | cc_en << 32 | sp << 33, f"program {program}, {instruction}"
+        lanes = vector_lanes(*(after[name] for name in POOL))
+        board.compare(await driver.settle(), lanes, f"program {program}")
+        check(expected, shown)
+        rows.compare(array_bits(dst.rows[:32]), array_bits(after["dst"]), f"program {program}")
 
 
 # The instruction stream.

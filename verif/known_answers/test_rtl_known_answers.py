@@ -11,7 +11,7 @@ import pytest
 
 from bitpath.golden.aie_ml_v2.declarations.codes import MX_FORMATS, RoundingCode
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, FACE, Chip
-from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE
+from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, CHIP_PRESETS, WORMHOLE
 from bitpath.rtl.aie_ml_v2.convert.mx_convert import BFP16EBS8_CONVERT
 from bitpath.rtl.aie_ml_v2.mac.config import BFP16EBS8_LANE
 from bitpath.rtl.aie_ml_v2.vector.native_shapes import NativeShape
@@ -209,6 +209,22 @@ def chain_steps(products: Archive, file: dict[str, Any]) -> int:
     return steps + sum(len(each["chunks"]) for each in file["probes"])
 
 
+def vector_values(chip: str, share: int, single: Archive, accesses: Archive, programs: Archive) -> int:
+    """Return the states and stored words of one of so many instructions, loads, stores and programs."""
+    own = accesses.part(f"{chip}_")
+    ends = programs.part(f"{chip}_")["offset"]
+    words = (ends[1:] - ends[:-1])[::share].sum()
+    return sum(len(each[::share]) for each in (single["word"], own["word"])) + words
+
+
+def vector_unit(chip: str, share: int = 1) -> Run:
+    """Return the run of one of so many known answers of a chip's Vector unit."""
+    config = {"chip": CHIPS[chip], "numerics": CHIP_PRESETS[CHIPS[chip]].numerics}
+    archives = f"sfpu_{chip}_single sfpu_loadstore sfpu_seq"
+    env = {"BITPATH_SHARE": str(share)}
+    return Run(archives, partial(vector_values, chip, share), config, env=env, ran=3, quick=share > 1)
+
+
 FAST = {"rows": 8, "cols": 16}
 """The machine's dot products: an MVMUL a cycle."""
 TENSIX = {
@@ -235,6 +251,10 @@ TENSIX = {
     "packer-bh": conversion("bh", "p_dst"),
     "sfp_stochastic_round-wh": rounded("wh"),
     "sfp_stochastic_round-bh": rounded("bh", quick=True),
+    "sfpu-wh": vector_unit("wh"),
+    "sfpu-bh": vector_unit("bh"),
+    "sfpu-wh-some": vector_unit("wh", 16),
+    "sfpu-bh-some": vector_unit("bh", 16),
     **dict.fromkeys(
         ("mop_expander", "replay_expander", "instruction_expander"),
         Run("tensix_bh_control", lambda control: control.size("(wh|bh)_x_out"), quick=True),

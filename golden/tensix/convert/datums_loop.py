@@ -192,7 +192,8 @@ TILE = 1 << 10
 """Datums of a tile: they stay in the nearest cache from step to step."""
 SHARE = 1 << 16
 """Fewest datums for a thread of their own, a multiple of a tile: they take as long as handing them over."""
-WIDTHS = 1, 2, 4
+NOTHING = {width: np.empty(0, f"u{width}") for width in (1, 2, 4)}
+"""Arrays without datums, by the bytes of a datum."""
 
 
 def lanes(fields: Any) -> Any:
@@ -203,12 +204,12 @@ def lanes(fields: Any) -> Any:
 def codes_of(data: np.ndarray, width: int) -> np.ndarray:
     """Return little-endian bytes as codes of `width` bytes, aligned and writable, so that numba compiles one kernel."""
     codes = data.view(f"<u{width}").astype(f"u{width}", copy=False)
-    return np.require(codes, requirements=("A", "C", "W"))
+    return codes if codes.flags.carray else np.require(codes, requirements=("A", "C", "W"))
 
 
 def by_width(codes: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return arrays of uint8, uint16 and uint32: the codes and two without any, so that numba compiles one kernel for all."""
-    return tuple(codes if codes.itemsize == each else np.empty(0, f"u{each}") for each in WIDTHS)
+    return tuple(codes if codes.itemsize == each else nothing for each, nothing in NOTHING.items())
 
 
 @njit(inline="always")

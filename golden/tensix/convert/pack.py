@@ -4,6 +4,8 @@ accumulation.
 Ref: tt-isa-documentation 3930471, Packers/FormatConversion and its neighbours; ttsim v1.10.0 for points that they leave open.
 """
 
+from typing import Any
+
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_integers, checked, integer, one_of
@@ -168,57 +170,110 @@ def pack(
     """
     numerics = numerics_or_default(numerics, chip)
     mid_format, out_format = format_member("mid_format", mid_format), format_member("out_format", out_format)
-    e4m3 = check_e4m3(numerics, out_format, e4m3)
     check_array("dst", dst, np.uint32)
     if not dst32:
         check_width("dst", dst, 16)
+    packing = packing_of(
+        numerics,
+        mid_format,
+        out_format,
+        dst32=dst32,
+        relu=relu,
+        relu_threshold=relu_threshold,
+        unsigned=unsigned,
+        raw=raw,
+        masked=edge_mask is not None,
+        edge_minus_infinity=edge_minus_infinity,
+        exponent_threshold=exponent_threshold,
+        descale_shift=descale_shift,
+        round_10b=round_10b,
+        e4m3=e4m3,
+        accumulates=l1 is not None,
+        stochastic=stochastic_bits is not None,
+    )
+    return packed(packing, dst, edge_mask, l1, stochastic_bits)
+
+
+def packing_of(
+    numerics: TensixNumerics,
+    mid_format: Format,
+    out_format: Format,
+    *,
+    dst32: bool,
+    relu: int,
+    relu_threshold: int,
+    unsigned: bool,
+    raw: bool,
+    masked: bool,
+    edge_minus_infinity: bool = False,
+    exponent_threshold: int = 0,
+    descale_shift: int = 0,
+    round_10b: bool,
+    e4m3: bool,
+    accumulates: bool,
+    stochastic: bool = False,
+) -> Any:
+    """Return the settings of a conversion, checked, a `pack_loop.Packing`; the arguments are those of `pack`, for arrays whether they are given.
+
+    Raises
+    ------
+    ValueError : as `pack`.
+    """
+    e4m3 = check_e4m3(numerics, out_format, e4m3)
     mid_format, narrows = settled_formats(
         numerics, mid_format, out_format, dst32=dst32, unsigned=unsigned, raw=raw, round_10b=round_10b
     )
-    if out_format in BLOCK_FLOATS and dst.size % BLOCK:
-        raise ValueError(f"dst must have a multiple of {BLOCK} words with out_format {out_format.name}, not {dst.size}")
     descale_shift = _check_descale_shift(descale_shift, mid_format, raw=raw)
     relu, relu_threshold = check_relu(relu, relu_threshold, mid_format)
     exponent_threshold = check_exponent_threshold(exponent_threshold, mid_format)
-    if edge_minus_infinity and (edge_mask is None or mid_format in INTEGERS):
-        given = f"mid_format {mid_format.name} and edge_mask {'None' if edge_mask is None else 'given'}"
+    if edge_minus_infinity and (not masked or mid_format in INTEGERS):
+        given = f"mid_format {mid_format.name} and edge_mask {'given' if masked else 'None'}"
         raise ValueError(f"edge_minus_infinity must be False with {given}, not True")
-    if l1 is not None and out_format not in ACCUMULATING_FORMATS:
+    if accumulates and out_format not in ACCUMULATING_FORMATS:
         known = one_of(each.name for each in ACCUMULATING_FORMATS)
         raise ValueError(f"out_format must be {known} with l1, not {out_format.name}")
-
-    bits = (
-        NO_BITS
-        if stochastic_bits is None
-        else _check_bits(stochastic_bits, dst.size, mid_format, raw=raw, narrows=narrows)
-    )
-
-    width = L1_BYTES.get(out_format, 1)
-    masks = NOTHING if edge_mask is None else row_masks(edge_mask, dst.size)
-    old = NOTHING if l1 is None else first_bytes(as_bytes("l1", l1), width * dst.size)
+    if stochastic and (raw or narrows or mid_format in (Format.FP32, *INTEGERS)):
+        raise ValueError(f"stochastic_bits must be None with mid_format {mid_format.name} and raw {raw}, not an array")
     # The compiler is loaded with the first call.
     from bitpath.golden.tensix.convert import pack_loop
 
-    return pack_loop.pack(
+    return pack_loop.settled(
         numerics,
-        dst,
         mid_format,
         out_format,
-        width,
-        masks,
-        old,
-        bits,
+        L1_BYTES.get(out_format, 1),
         dst32=dst32,
         unsigned=unsigned,
         raw=raw,
         narrows=narrows,
         e4m3=e4m3,
+        masked=masked,
+        stochastic=stochastic,
         descale_shift=descale_shift,
         replacement=edge_replacement(mid_format, minus_infinity=edge_minus_infinity, raw=raw),
         relu=relu,
         relu_threshold=relu_threshold,
         exponent_threshold=exponent_threshold,
     )
+
+
+def packed(
+    packing: Any,
+    dst: np.ndarray,
+    edge_mask: np.ndarray | int | None = None,
+    l1: np.ndarray | None = None,
+    stochastic_bits: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the bytes of Dst words with settings of `packing_of`; the other arguments and errors are those of `pack`."""
+    from bitpath.golden.tensix.convert import pack_loop
+
+    if packing.out_format in BLOCK_FLOATS and dst.size % BLOCK:
+        name = packing.out_format.name
+        raise ValueError(f"dst must have a multiple of {BLOCK} words with out_format {name}, not {dst.size}")
+    bits = NO_BITS if stochastic_bits is None else _check_bits(stochastic_bits, dst.size)
+    masks = NOTHING if edge_mask is None else row_masks(edge_mask, dst.size)
+    old = NOTHING if l1 is None else first_bytes(as_bytes("l1", l1), packing.width * dst.size)
+    return pack_loop.pack(packing, dst, masks, old, bits)
 
 
 def settled_formats(
@@ -267,11 +322,9 @@ def _check_descale_shift(shift: int, mid_format: Format, *, raw: bool) -> int:
     return shift
 
 
-def _check_bits(bits: np.ndarray, count: int, mid_format: Format, *, raw: bool, narrows: bool) -> np.ndarray:
-    """Return the random bits of stochastic rounding; raise where nothing is rounded."""
+def _check_bits(bits: np.ndarray, count: int) -> np.ndarray:
+    """Return the random bits of stochastic rounding; raise unless there is one word for each of Dst."""
     check_array("stochastic_bits", bits, np.uint32)
     if bits.size != count:
         raise ValueError(f"stochastic_bits must be as many as dst has words, {count}, not {bits.size}")
-    if raw or narrows or mid_format in (Format.FP32, *INTEGERS):
-        raise ValueError(f"stochastic_bits must be None with mid_format {mid_format.name} and raw {raw}, not an array")
     return bits

@@ -1,6 +1,6 @@
 """The packers as one compiled pass: each step is a loop over a tile of words, which stays in the nearest cache."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -514,40 +514,56 @@ def apply_relu(values, relu):
             values[i] = _clamp(values[i], sign, floor, most, ceiling)
 
 
-def pack(
+class Packing(NamedTuple):
+    """Settings of a conversion, and the fields of its steps; a step is None where it changes nothing.
+
+    Attributes
+    ----------
+    numerics, out_format : those of the conversion.
+    width : bytes of a datum; 1 for block floats.
+    early, late, block : fields of the conversions.
+    between : fields of ReLU and threshold, or None if there are neither these nor edge masks.
+    replacement : intermediate value of masked words.
+    random : True if the first conversion compares with random bits.
+    """
+
+    numerics: TensixNumerics
+    out_format: Format
+    width: int
+    early: Early | None
+    between: tuple[Any, ...] | None
+    late: Any
+    block: Any
+    replacement: np.uint32
+    random: bool
+
+
+def settled(
     numerics: TensixNumerics,
-    words: np.ndarray,
     mid_format: Format,
     out_format: Format,
     width: int,
-    masks: np.ndarray,
-    old: np.ndarray,
-    bits: np.ndarray,
     *,
     dst32: bool,
     unsigned: bool,
     raw: bool,
     narrows: bool,
     e4m3: bool,
+    masked: bool,
+    stochastic: bool,
     descale_shift: int,
     replacement: int,
     relu: int,
     relu_threshold: int,
     exponent_threshold: int,
-) -> np.ndarray:
-    """Return the bytes of Dst words, uint32; arguments beside these are those of `tensix.pack`, checked.
+) -> Packing:
+    """Return the settings of `pack`; arguments are those of `tensix.pack`, checked, those of `Packing`, and these.
 
     Parameters
     ----------
-    width : bytes of a datum; 1 for block floats.
-    masks : edge masks, one for each 16 words, or none.
-    old : uint8 bytes to add to, as many as the result has, or none.
-    bits : random bits, uint32, one for each word, or none.
-    replacement : intermediate value of masked words.
+    masked : True if there are edge masks.
     narrows : True if BF16 Dst words are narrowed to the intermediate format FP16.
     """
-    words = owned(words).reshape(-1)
-    in_blocks, block = out_format in BLOCK_FLOATS, block_fields(numerics, out_format)
     early = early_fields(
         numerics,
         mid_format,
@@ -555,40 +571,60 @@ def pack(
         unsigned=unsigned,
         raw=raw,
         narrows=narrows,
-        stochastic=bits.size > 0,
+        stochastic=stochastic,
         descale_shift=descale_shift,
     )
     late = late_fields(mid_format, out_format, e4m3=e4m3)
-    edge = np.uint32(replacement), owned(masks.astype("<u2")).view(np.uint8)
     between = (
         relu_fields(mid_format, relu, relu_threshold, unsigned=unsigned),
         threshold_fields(mid_format, exponent_threshold),
     )
-    changes = masks.size > 0 or relu > 0 or exponent_threshold > 0
+    changes = masked or relu > 0 or exponent_threshold > 0
     copies = not changes and truncates(early) and early.left == early.dropped == late.right and shifts(late)
     # numba compiles no step whose argument is None.
-    options = (
-        None if copies else lanes(early),
-        (*edge, *map(lanes, between)) if changes else None,
-        None if copies else lanes(late),
-        lanes(block) if in_blocks else None,
+    return Packing(
+        numerics=numerics,
+        out_format=out_format,
+        width=width,
+        early=None if copies else lanes(early),
+        between=tuple(map(lanes, between)) if changes else None,
+        late=None if copies else lanes(late),
+        block=lanes(block_fields(numerics, out_format)) if out_format in BLOCK_FLOATS else None,
+        replacement=np.uint32(replacement),
+        random=early.random > 0,
     )
-    stream = exponent_stream_bytes(words.size) if in_blocks else 0
-    datum_bits = block.magnitude_bits + 1 if in_blocks else 8 * width
+
+
+def pack(packing: Packing, words: np.ndarray, masks: np.ndarray, old: np.ndarray, bits: np.ndarray) -> np.ndarray:
+    """Return the bytes of Dst words, uint32.
+
+    Parameters
+    ----------
+    masks : edge masks, one for each 16 words, or none.
+    old : uint8 bytes to add to, as many as the result has, or none.
+    bits : random bits, uint32, one for each word, or none.
+    """
+    words, width, block = owned(words).reshape(-1), packing.width, packing.block
+    stream = 0 if block is None else exponent_stream_bytes(words.size)
+    datum_bits = 8 * width if block is None else int(block.magnitude_bits) + 1
     result = np.empty(stream + words.size * datum_bits // 8, np.uint8)
     exponents, codes = result[:stream], result[stream:].view(f"u{width}")
     exponents[words.size // BLOCK :] = 0
-    random, present = owned(bits).reshape(-1) if early.random else None, codes_of(old, width)
+    random, present = owned(bits).reshape(-1) if packing.random else None, codes_of(old, width)
+    between = packing.between
+    if between is not None:
+        between = (packing.replacement, owned(masks.astype("<u2")).view(np.uint8), *between)
+    options = packing.early, between, packing.late, block
 
     def work(part: slice) -> None:
-        if copies and not in_blocks:
+        if packing.late is None and block is None:
             codes[part] = words[part]
         else:
             own = by_width(codes[part.start * datum_bits // (8 * width) :])
             noise = None if random is None else random[part]
             _pack(words[part], noise, exponents[part.start // BLOCK :], own, width, part.start, *options)
         if present.size:
-            add_to_l1(numerics, present[part], codes[part], out_format)
+            add_to_l1(packing.numerics, present[part], codes[part], packing.out_format)
 
     in_parallel(work, shares(words.size, SHARE))
     return result.view(f"u{width}").astype(f"<u{width}", copy=False).view(np.uint8)

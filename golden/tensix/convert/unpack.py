@@ -3,8 +3,9 @@
 Ref: tt-isa-documentation 3930471, UNPACR_Regular and Unpackers/FormatConversion; ttsim v1.10.0 for FP32 to FP16.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -76,27 +77,99 @@ def unpack(
     TypeError, ValueError : another dtype, shape or pair of formats; too few bytes; `unsigned` without INT8; an exponent of
         more than 5 bits in an 'a' variant; `forced_exponent` without block floats; `e4m3` where the chip has none.
     """
+    formats = format_member("in_format", in_format), format_member("out_format", out_format)
     numerics = numerics_or_default(numerics, chip)
-    in_format, out_format = format_member("in_format", in_format), format_member("out_format", out_format)
+    return _unpacked(conversion_of(numerics, *formats, unsigned, e4m3, forced_exponent, False), l1, count)
+
+
+Conversion = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
+"""Register words of exponent bytes, bytes of datums, and a number of datums."""
+
+
+class Unpacking(NamedTuple):
+    """A conversion with its settings, which are checked.
+
+    Attributes
+    ----------
+    convert : the compiled conversion.
+    in_format, bits : format and bits of a datum in L1.
+    reads_exponents : True if L1 holds the blocks' exponents.
+    """
+
+    convert: Conversion
+    in_format: Format
+    bits: int
+    reads_exponents: bool
+
+
+def conversion_of(
+    numerics: TensixNumerics,
+    in_format: Format,
+    out_format: Format,
+    unsigned: bool,
+    e4m3: bool,
+    forced_exponent: int | None,
+    to_dst: bool,
+) -> Unpacking:
+    """Return the conversion of `unpack`, or with `to_dst` of `unpack_to_dst`; raises ValueError as they do."""
+    if to_dst and out_format in DST32_FORMATS and in_format in (Format.FP32, out_format):
+        # Two formats of the same 32 bits, which FP32 and INT32 alone keep whole.
+        return conversion_of(numerics, Format.FP32, Format.FP32, unsigned, e4m3, forced_exponent, False)
     if out_format not in CONVERSIONS[in_format]:
         known = one_of(each.name for each in CONVERSIONS[in_format])
         raise ValueError(f"out_format must be {known} from {in_format.name}, not {out_format.name}")
     if unsigned and in_format is not Format.INT8:
         raise ValueError(f"unsigned must be False with in_format {in_format.name}, not True")
     e4m3 = check_e4m3(numerics, in_format, e4m3)
+    # The compiler is loaded with the first call.
+    from bitpath.golden.tensix.convert import datums_loop, unpack_loop
+
+    block = BLOCK_FLOATS.get(in_format)
+    if block is not None:
+        limits = range(1 << block.exponent_bits)
+        if forced_exponent is not None:
+            forced_exponent = integer("forced_exponent", forced_exponent, limits, f" for {in_format.name}")
+        fields = datums_loop.lanes(datums_loop.block_fields(numerics, in_format))
+
+        def convert(exponents: np.ndarray, data: np.ndarray, count: int) -> np.ndarray:
+            if forced_exponent is not None:
+                exponents = np.full(count // BLOCK, forced_exponent, np.uint8)
+            elif exponents.max() not in limits:
+                raise ValueError(
+                    f"l1 holds the exponent {exponents.max()}; {in_format.name} has {block.exponent_bits} exponent bits"
+                )
+            return unpack_loop.unpack_blocks(exponents, data, fields)
+
+    else:
+        if forced_exponent is not None:
+            raise ValueError(f"forced_exponent must be None with in_format {in_format.name}, not {forced_exponent}")
+        width = L1_BYTES[in_format]
+        word = datums_loop.lanes(
+            unpack_loop.source_word_fields(numerics, in_format, out_format, unsigned=unsigned, e4m3=e4m3)
+        )
+
+        def convert(exponents: np.ndarray, data: np.ndarray, count: int) -> np.ndarray:
+            return unpack_loop.unpack(data, width, word)
+
+    return Unpacking(
+        convert=(lambda *datums: _without_dst_bits(convert(*datums), out_format)) if to_dst else convert,
+        in_format=in_format,
+        bits=8 * L1_BYTES[in_format] if block is None else block.datum_bits,
+        reads_exponents=block is not None and forced_exponent is None,
+    )
+
+
+def _unpacked(conversion: Unpacking, l1: np.ndarray, count: int) -> np.ndarray:
+    """Return the register words of datums at the begin of L1, behind their exponents."""
     data = as_bytes("l1", l1)
     if count < 1:
         raise ValueError(f"count must be 1 or more, not {count}")
-    if in_format in BLOCK_FLOATS:
-        return _block_floats(numerics, data, in_format, count, forced_exponent)
-    if forced_exponent is not None:
-        raise ValueError(f"forced_exponent must be None with in_format {in_format.name}, not {forced_exponent}")
-    width = L1_BYTES[in_format]
-    data = first_bytes(data, width * count)
-    # The compiler is loaded with the first call.
-    from bitpath.golden.tensix.convert import unpack_loop
-
-    return unpack_loop.unpack(numerics, data, width, in_format, out_format, unsigned=unsigned, e4m3=e4m3)
+    if conversion.in_format in BLOCK_FLOATS and count % BLOCK:
+        name = conversion.in_format.name
+        raise ValueError(f"count must be a multiple of {BLOCK} with in_format {name}, not {count}")
+    start = exponent_stream_bytes(count) if conversion.reads_exponents else 0
+    data = first_bytes(data, start + count * conversion.bits // 8)
+    return conversion.convert(data[: count // BLOCK], data[start:], count)
 
 
 def as_bytes(name: str, l1: np.ndarray) -> np.ndarray:
@@ -112,27 +185,6 @@ def first_bytes(data: np.ndarray, needed: int) -> np.ndarray:
     if len(data) < needed:
         raise ValueError(f"l1 must have {needed} or more bytes, not {len(data)}")
     return data[:needed]
-
-
-def _block_floats(
-    numerics: TensixNumerics, data: np.ndarray, fmt: Format, count: int, forced_exponent: int | None
-) -> np.ndarray:
-    if count % BLOCK:
-        raise ValueError(f"count must be a multiple of {BLOCK} with in_format {fmt.name}, not {count}")
-    block = BLOCK_FLOATS[fmt]
-    if forced_exponent is not None:
-        limits = range(1 << block.exponent_bits)
-        forced_exponent = integer("forced_exponent", forced_exponent, limits, f" for {fmt.name}")
-    start = exponent_stream_bytes(count) if forced_exponent is None else 0
-    data = first_bytes(data, start + count * block.datum_bits // 8)
-    blocks = count // BLOCK
-    exponents = data[:blocks] if forced_exponent is None else np.full(blocks, forced_exponent, np.uint8)
-    if exponents.max() >> block.exponent_bits:
-        raise ValueError(f"l1 holds the exponent {exponents.max()}; {fmt.name} has {block.exponent_bits} exponent bits")
-    # The compiler is loaded with the first call.
-    from bitpath.golden.tensix.convert import unpack_loop
-
-    return unpack_loop.unpack_blocks(numerics, fmt, exponents, data[start:])
 
 
 # Unpacker 0 into Dst: FP32, TF32 and INT32 are copied, all others are converted as for SrcA and lose the bits that Dst lacks.
@@ -168,13 +220,14 @@ def unpack_to_dst(
     ------
     TypeError, ValueError : as `unpack`.
     """
-    source, target = format_member("in_format", in_format), format_member("out_format", out_format)
-    options: dict[str, Any] = {"unsigned": unsigned, "e4m3": e4m3, "count": count, "forced_exponent": forced_exponent}
-    if target in DST32_FORMATS and source in (Format.FP32, target):
-        # Two formats of the same 32 bits, which FP32 and INT32 alone keep whole.
-        return unpack(l1, Format.FP32, Format.FP32, **options, numerics=numerics, chip=chip)
-    words = unpack(l1, source, target, **options, numerics=numerics, chip=chip)
-    if target in (*EXPONENT5_FORMATS, Format.INT8):
+    formats = format_member("in_format", in_format), format_member("out_format", out_format)
+    numerics = numerics_or_default(numerics, chip)
+    return _unpacked(conversion_of(numerics, *formats, unsigned, e4m3, forced_exponent, True), l1, count)
+
+
+def _without_dst_bits(words: np.ndarray, fmt: Format) -> np.ndarray:
+    """Return source words without the bits that Dst lacks."""
+    if fmt in (*EXPONENT5_FORMATS, Format.INT8):
         return (words & 1 << 18) >> 3 | words & 0x7FFF
     return words >> 3
 
@@ -283,60 +336,60 @@ def unpack_tile(
     numerics = numerics_or_default(numerics, chip)
     integer("first_datum", first_datum, range(1 << 32))
     integer("count", count, range(1, 1 << 16))
-    datums = _datums(numerics, as_bytes("l1", l1), control, first_datum, count, tile_datums)
-    step = 1 << control.upsample_rate
-    outputs = np.zeros(count * step, np.uint32)
-    outputs[::step] = 0 if control.zero else datums
-    written = np.arange(outputs.size) % step == 0 if control.interleave else np.ones(outputs.size, bool)
-    row, column = np.divmod(np.arange(outputs.size), COLUMNS)
-    written &= column >= control.col_shift
-    column = column - control.col_shift
-    rows = int(row[-1]) + 1
+    rows = -(-(count << control.upsample_rate) // COLUMNS)
     if control.transpose:
         rows = -(-rows // FACE) * FACE
-        row, column = row // FACE * FACE + column, row % FACE
     if before is None:
         result = np.zeros((rows, COLUMNS), np.uint32)
     else:
         check_array("before", before, np.uint32)
         check_shape("before", before, rows, COLUMNS)
         result = before.copy()
-    result[row[written], column[written]] = outputs[written]
+    tile_datums = first_datum + count if tile_datums is None else tile_datums
+    tile_of(numerics, control)(as_bytes("l1", l1), first_datum, count, tile_datums, result, 0)
     return result
 
 
-def _datums(
-    numerics: TensixNumerics, data: np.ndarray, control: UnpackControl, first: int, count: int, tile_datums: int | None
-) -> np.ndarray:
-    fmt = control.in_format
-    exponents = data[:0]
-    if fmt in BLOCK_FLOATS and control.forced_exponent is None:
-        if first % BLOCK:
-            raise ValueError(f"first_datum must be a multiple of {BLOCK} with {fmt.name}, not {first}")
-        stream = exponent_stream_bytes(first + count if tile_datums is None else tile_datums)
-        exponents, data = first_bytes(data, stream)[first // BLOCK : (first + count) // BLOCK], data[stream:]
-        exponents = np.pad(exponents, (0, -exponents.size % ALIGNMENT))
-    bits = BLOCK_FLOATS[fmt].datum_bits if fmt in BLOCK_FLOATS else 8 * L1_BYTES[fmt]
-    if (control.transpose or control.row_stride is not None) and first * bits % (8 * ALIGNMENT):
-        raise ValueError(f"first_datum must be at a multiple of {ALIGNMENT} bytes with {fmt.name}, not {first}")
-    start = first * bits // 8
-    if control.row_stride is None:
-        data = data[start:]
-    else:
-        if bits < 8:
-            raise ValueError(f"row_stride must be None with {fmt.name}, not {control.row_stride}")
-        data = _gathered(data, start, bits // 8, count, control.row_stride, wide=numerics.tilise_wide_rows and bits > 8)
-    convert = unpack_to_dst if control.to_dst else unpack
-    return convert(
-        np.concatenate([exponents, data]),
-        fmt,
-        control.out_format,
-        unsigned=control.unsigned,
-        e4m3=control.e4m3,
-        count=count,
-        forced_exponent=control.forced_exponent,
-        numerics=numerics,
+def tile_of(numerics: TensixNumerics, control: UnpackControl) -> Callable[..., None]:
+    """Return the function that fills rows as `unpack_tile` does: of L1's bytes, `first_datum`, `count`, `tile_datums`, the rows, which
+    wrap, and the first of them.
+
+    Raises
+    ------
+    ValueError : as `conversion_of`; the function as `unpack_tile`.
+    """
+    # The compiler is loaded with the first call.
+    from bitpath.golden.tensix.convert import unpack_loop
+
+    fmt, step = control.in_format, 1 << control.upsample_rate
+    conversion = conversion_of(
+        numerics, fmt, control.out_format, control.unsigned, control.e4m3, control.forced_exponent, control.to_dst
     )
+    bits, aligned = conversion.bits, control.transpose or control.row_stride is not None
+    flags = step, control.interleave, control.zero, control.col_shift, control.transpose
+
+    def fill(data: np.ndarray, first: int, count: int, tile_datums: int, rows: np.ndarray, row: int) -> None:
+        exponents = data
+        if fmt in BLOCK_FLOATS and count % BLOCK:
+            raise ValueError(f"count must be a multiple of {BLOCK} with {fmt.name}, not {count}")
+        if conversion.reads_exponents:
+            if first % BLOCK:
+                raise ValueError(f"first_datum must be a multiple of {BLOCK} with {fmt.name}, not {first}")
+            stream = exponent_stream_bytes(tile_datums)
+            exponents, data = first_bytes(data, stream)[first // BLOCK : (first + count) // BLOCK], data[stream:]
+        if aligned and first * bits % (8 * ALIGNMENT):
+            raise ValueError(f"first_datum must be at a multiple of {ALIGNMENT} bytes with {fmt.name}, not {first}")
+        start = first * bits // 8
+        if control.row_stride is None:
+            data = first_bytes(data[start:], count * bits // 8)
+        elif bits < 8:
+            raise ValueError(f"row_stride must be None with {fmt.name}, not {control.row_stride}")
+        else:
+            wide = numerics.tilise_wide_rows and bits > 8
+            data = _gathered(data, start, bits // 8, count, control.row_stride, wide=wide)
+        unpack_loop.place(conversion.convert(exponents, data, count), *flags, row, rows)
+
+    return fill
 
 
 def _gathered(data: np.ndarray, start: int, width: int, count: int, stride: int, *, wide: bool) -> np.ndarray:

@@ -11,17 +11,19 @@ from bitpath.golden.tensix.convert.datums_loop import (
     SHARE,
     STEPS,
     TILE,
-    block_fields,
+    Block,
     by_width,
     codes_of,
     decode_blocks,
-    lanes,
     load,
     narrow_exponent,
 )
 from bitpath.golden.tensix.convert.formats import E4M3_BIAS
 from bitpath.golden.tensix.declarations.formats import BLOCK, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.formats import COLUMNS as WORD_COLUMNS
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+
+COLUMNS = WORD_COLUMNS
 
 # The unpackers' conversion of one datum, no block float, to a register word, compiled.
 
@@ -137,20 +139,10 @@ def to_source_words(codes, words, fields):
             words[i] = _place(codes[i], left, right, kept, exponent, sign)
 
 
-def unpack(
-    numerics: TensixNumerics,
-    data: np.ndarray,
-    width: int,
-    in_format: Format,
-    out_format: Format,
-    *,
-    unsigned: bool,
-    e4m3: bool,
-) -> np.ndarray:
-    """Return the register words of datums of `width` bytes, uint8."""
+def unpack(data: np.ndarray, width: int, fields: SourceWord) -> np.ndarray:
+    """Return the register words of datums of `width` bytes, uint8, by fields of `source_word_fields`, as uint32."""
     codes = codes_of(data, width)
     words = np.empty(codes.size, np.uint32)
-    fields = lanes(source_word_fields(numerics, in_format, out_format, unsigned=unsigned, e4m3=e4m3))
 
     def work(part: slice) -> None:
         _unpack(by_width(codes[part]), width, words[part], fields)
@@ -159,24 +151,47 @@ def unpack(
     return words
 
 
-def unpack_blocks(numerics: TensixNumerics, fmt: Format, exponents: np.ndarray, data: np.ndarray) -> np.ndarray:
+def unpack_blocks(exponents: np.ndarray, data: np.ndarray, fields: Block) -> np.ndarray:
     """Return the source words of blocks.
 
     Parameters
     ----------
     exponents : uint8, one a block.
     data : uint8 bytes of the datums.
+    fields : as `block_fields` returns them, as uint32.
     """
     exponents, data = owned(exponents), owned(data)
     words = np.empty(exponents.size * BLOCK, np.uint32)
-    block = block_fields(numerics, fmt)
-    fields, datum_bits = lanes(block), block.magnitude_bits + 1
+    datum_bits = int(fields.magnitude_bits) + 1
 
     def work(part: slice) -> None:
         _unpack_blocks(exponents[part.start // BLOCK :], data[part.start * datum_bits // 8 :], words[part], fields)
 
     in_parallel(work, shares(words.size, SHARE))
     return words
+
+
+@kernel
+def place(words, step, interleave, zero, shift, transpose, first, rows):
+    """Write an unpacker's outputs, of which a datum has `step`, to rows from `first` on; the rows wrap.
+
+    Parameters
+    ----------
+    words : uint32 [datums].
+    interleave : True to leave the places of the outputs after a datum's first, which are else 0.
+    zero : True to write 0 for datums.
+    shift : columns that are lost on the left.
+    transpose : True to exchange row and column within each aligned 16 rows.
+    rows : uint32 [R, 16].
+    """
+    for i in range(words.shape[0] * step):
+        datum, rest = i // step, i % step
+        row, column = i // COLUMNS, i % COLUMNS - shift
+        if (rest != 0 and interleave) or column < 0:
+            continue
+        if transpose:
+            row, column = row // COLUMNS * COLUMNS + column, row % COLUMNS
+        rows[(first + row) % rows.shape[0], column] = words[datum] if rest == 0 and not zero else 0
 
 
 @kernel

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
+from inspect import unwrap
 
 import numpy as np
 
@@ -31,6 +32,22 @@ from bitpath.golden.tensix.core.math import (
     zerosrc,
 )
 from bitpath.golden.tensix.core.packer import pacr
+from bitpath.golden.tensix.core.scalar import (
+    ARITHMETIC,
+    arithmetic,
+    atcas,
+    atgetm,
+    atincget,
+    atrelm,
+    atswap,
+    cfgshiftmask,
+    loadind,
+    nothing,
+    rdcfg,
+    reg2flop,
+    scalar_obstacle,
+    storeind,
+)
 from bitpath.golden.tensix.core.state import (
     THREADS,
     ConfigFile,
@@ -41,11 +58,12 @@ from bitpath.golden.tensix.core.state import (
     Wait,
 )
 from bitpath.golden.tensix.core.unpacker import action, setdvalid, unpacr, unpacr_nop
-from bitpath.golden.tensix.core.vector import VECTOR_INSTRUCTIONS, execute_vector, pass_cycle, pass_cycles, seed_lanes
-from bitpath.golden.tensix.declarations.encodings import FIELDS
+from bitpath.golden.tensix.core.vector import execute_vector, pass_cycle, pass_cycles
+from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
-from bitpath.golden.tensix.isa import Instruction, MopExpander, ReplayExpander, decode, encode
+from bitpath.golden.tensix.isa import Instruction, MopExpander, ReplayExpander, encode
+from bitpath.golden.tensix.isa.words import decoded
 from bitpath.golden.tensix.operands.counters import (
     Adc,
     Adcs,
@@ -58,6 +76,7 @@ from bitpath.golden.tensix.operands.counters import (
     setadcxx,
     setrwc,
 )
+from bitpath.golden.tensix.sfpu.access import INSTRUCTIONS as VECTOR_INSTRUCTIONS
 
 # SETDMAREG, WRCFG, RMWCIB and SETC16: constants to registers, registers to configuration.
 #
@@ -81,19 +100,15 @@ def wrcfg(state: State, thread: int, instruction: Instruction) -> None:
     gpr, register, count = instruction["gpr"], instruction["register"], 1
     if instruction["wide"]:
         gpr, register, count = gpr & ~(WIDE - 1), register & ~(WIDE - 1), WIDE
-    values = dict(zip(range(register, register + count), state.gprs[thread][gpr : gpr + count], strict=True))
-    for each, value in values.items():
-        state.config.check(each, value)
-    for each, value in values.items():
-        state.config.write(thread, each, value)
-    _take_over(state, thread, *values)
+    state.config.write_all(thread, register, state.gprs[thread][gpr : gpr + count])
+    state.take_over(thread, *range(register, register + count))
 
 
 def rmwcib(state: State, thread: int, instruction: Instruction) -> None:
     """Execute RMWCIB0 to 3: the bits of a mask in one byte of a register."""
     shift = 8 * int(instruction.name[-1])
     state.config.write(thread, instruction["register"], instruction["data"] << shift, instruction["mask"] << shift)
-    _take_over(state, thread, instruction["register"])
+    state.take_over(thread, instruction["register"])
 
 
 def setc16(state: State, thread: int, instruction: Instruction) -> None:
@@ -101,28 +116,21 @@ def setc16(state: State, thread: int, instruction: Instruction) -> None:
     state.config.write_thread(thread, instruction["register"], instruction["value"])
 
 
-def _take_over(state: State, thread: int, *registers: int) -> None:
-    """Take over Blackhole's permutations of Dst rows, and a seed of random numbers, from registers that were written."""
-    if FIELDS[state.chip]["prng_seed"][0].register in registers:
-        seed_lanes(state, state.config.read("prng_seed", thread))
-    if state.chip is Chip.BLACKHOLE:
-        state.dst.remapped = bool(state.config.read("remap_addrs", thread))
-        state.dst.swizzled = bool(state.config.read("swizzle_32b", thread))
-
-
 # Instructions that move a thread's counters alone: SETRWC, INCRWC, SETADC and its relatives.
 
 
 _STEPS: dict[str, Callable[..., Adc]] = {
-    "SETADC": setadc,
-    "SETADCXX": setadcxx,
-    "SETADCXY": set_four,
-    "SETADCZW": set_four,
-    "INCADCXY": add_four,
-    "INCADCZW": add_four,
-    "ADDRCRXY": add_cr_four,
-    "ADDRCRZW": add_cr_four,
+    "SETADC": unwrap(setadc),
+    "SETADCXX": unwrap(setadcxx),
+    "SETADCXY": unwrap(set_four),
+    "SETADCZW": unwrap(set_four),
+    "INCADCXY": unwrap(add_four),
+    "INCADCZW": unwrap(add_four),
+    "ADDRCRXY": unwrap(add_cr_four),
+    "ADDRCRZW": unwrap(add_cr_four),
 }
+_SETRWC, _INCRWC = unwrap(setrwc), unwrap(incrwc)
+"""The counters' steps; the fields of a decoded instruction need no check."""
 ADC_INSTRUCTIONS = tuple(_STEPS)
 
 
@@ -130,13 +138,13 @@ def execute_setrwc(state: State, thread: int, instruction: Instruction) -> None:
     """Execute SETRWC: the counters, then the flips."""
     fields = dict(instruction.fields)
     flip = fields.pop("flip")
-    state.rwc[thread] = setrwc(state.rwc[thread], **fields)
+    state.rwc[thread] = _SETRWC(state.rwc[thread], **fields)
     state.flip_sources(thread, flip)
 
 
 def execute_incrwc(state: State, thread: int, instruction: Instruction) -> None:
     """Execute INCRWC."""
-    state.rwc[thread] = incrwc(state.rwc[thread], **instruction.fields)
+    state.rwc[thread] = _INCRWC(state.rwc[thread], **instruction.fields)
 
 
 def execute_adc(state: State, thread: int, instruction: Instruction) -> None:
@@ -164,16 +172,34 @@ CLASSES = {
         ("SETADC", "SETADCXX", "SETADCXY", "SETADCZW", "INCADCXY", "INCADCZW", "ADDRCRXY", "ADDRCRZW"), TDMA
     ),
     "SETDVALID": TDMA,
-    "SETDMAREG": TDMA | SCALAR,
+    **dict.fromkeys(
+        (
+            *ARITHMETIC,
+            "SETDMAREG",
+            "REG2FLOP",
+            "LOADIND",
+            "STOREIND",
+            "ATINCGET",
+            "ATSWAP",
+            "ATCAS",
+            "DMANOP",
+            "FLUSHDMA",
+        ),
+        TDMA | SCALAR,
+    ),
     "PACR": TDMA | PACK,
     **dict.fromkeys(("UNPACR", "UNPACR_NOP"), TDMA | UNPACK),
-    **dict.fromkeys((*PRODUCTS, *_MOVES, "ZEROACC", "ZEROSRC", "CLEARDVALID", "SETRWC", "INCRWC"), MATH),
-    **dict.fromkeys(("WRCFG", "SETC16", "RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), CONFIG),
-    **dict.fromkeys(("SEMINIT", "SEMPOST", "SEMGET", "SEMWAIT"), SYNC),
+    **dict.fromkeys(
+        (*PRODUCTS, *_MOVES, "ZEROACC", "ZEROSRC", "CLEARDVALID", "SETRWC", "INCRWC", "GATESRCRST", "MOVDBGA2D"), MATH
+    ),
+    **dict.fromkeys(("WRCFG", "RDCFG", "CFGSHIFTMASK", "SETC16", "RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), CONFIG),
+    **dict.fromkeys(("SEMINIT", "SEMPOST", "SEMGET", "SEMWAIT", "ATGETM", "ATRELM"), SYNC),
     **dict.fromkeys(VECTOR_INSTRUCTIONS, VECTOR),
     "STALLWAIT": EVERY,
 }
 """Bits of the block mask that block an instruction; a NOP is blocked by all of them together."""
+WAITING = ("ATCAS", "ATGETM", "ATRELM")
+"""Instructions that wait for a word of L1 or for a mutex."""
 READS_A = {*PRODUCTS, "MOVA2D"}
 READS_B = {*PRODUCTS, "MOVB2D", "MOVB2A", "TRNSPSRCB"}
 """Instructions that wait until the Matrix unit owns its bank of SrcA, and of SrcB."""
@@ -185,21 +211,34 @@ BANK_CONDITIONS = {Chip.WORMHOLE: 8, Chip.BLACKHOLE: 5}
 
 def obstacle(state: State, thread: int, instruction: Instruction) -> str | None:
     """Return the condition that an instruction waits for, or None if it may pass the gate."""
+    found = _obstacle(state, thread, instruction)
+    if isinstance(found, Wait):
+        return " and ".join(_unmet(state, found)) or "a latched wait whose conditions are met"
+    return found
+
+
+def _obstacle(state: State, thread: int, instruction: Instruction) -> Wait | str | None:
+    """Return the latched wait or the bank that an instruction waits for."""
     latched = state.waits[thread]
     if latched is not None and _blocks(state.chip, latched, instruction):
-        return " and ".join(_unmet(state, latched)) or "a latched wait whose conditions are met"
-    if instruction.name in READS_A and not state.src_a.readable:
+        return latched
+    name = instruction.name
+    if name in READS_A and not state.src_a.readable:
         return BANKS[2]
-    if instruction.name in READS_B and not state.src_b.readable:
+    if name in READS_B and not state.src_b.readable:
         return BANKS[3]
-    if instruction.name in ("UNPACR", "UNPACR_NOP"):
+    if name in ("UNPACR", "UNPACR_NOP"):
         return _unpackers_bank(state, instruction)
+    if name in WAITING:
+        return scalar_obstacle(state, thread, instruction)
     return None
 
 
 def forget_met_waits(state: State) -> None:
     """Forget each thread's latched wait whose conditions are all met."""
-    state.waits = [wait if wait is not None and _unmet(state, wait) else None for wait in state.waits]
+    for thread, wait in enumerate(state.waits):
+        if wait is not None and _is_met(state, wait):
+            state.waits[thread] = None
 
 
 def _blocks(chip: Chip, wait: Wait, instruction: Instruction) -> bool:
@@ -218,6 +257,14 @@ def _unpackers_bank(state: State, instruction: Instruction) -> str | None:
         found = action(state.chip, instruction)
         free = not found.clears or (source.writable if found.waits_like_unpacr else not source.readable)
     return None if free else BANKS[instruction["unpacker"]]
+
+
+def _is_met(state: State, wait: Wait) -> bool:
+    for number in wait.numbers:
+        each = state.semaphores[number]
+        if (wait.while_zero and each.value == 0) or (wait.at_maximum and each.value >= each.maximum):
+            return False
+    return not (wait.conditions and _unmet(state, wait))
 
 
 def _unmet(state: State, wait: Wait) -> list[str]:
@@ -296,8 +343,20 @@ UNITS: dict[str, Execute] = {
     **dict.fromkeys(PRODUCTS, execute_product),
     **dict.fromkeys(ADC_INSTRUCTIONS, execute_adc),
     **dict.fromkeys(("RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3"), rmwcib),
+    **dict.fromkeys(ARITHMETIC, arithmetic),
+    **dict.fromkeys(("DMANOP", "FLUSHDMA", "GATESRCRST"), nothing),
     **dict.fromkeys(VECTOR_INSTRUCTIONS, execute_vector),
     "SETDMAREG": setdmareg,
+    "REG2FLOP": reg2flop,
+    "LOADIND": loadind,
+    "STOREIND": storeind,
+    "ATINCGET": atincget,
+    "ATSWAP": atswap,
+    "ATCAS": atcas,
+    "ATGETM": atgetm,
+    "ATRELM": atrelm,
+    "RDCFG": rdcfg,
+    "CFGSHIFTMASK": cfgshiftmask,
     "WRCFG": wrcfg,
     "SETC16": setc16,
     "SETRWC": execute_setrwc,
@@ -310,6 +369,7 @@ UNITS: dict[str, Execute] = {
     "ZEROSRC": zerosrc,
     "CLEARDVALID": cleardvalid,
     "MOVA2D": execute_mova2d,
+    "MOVDBGA2D": execute_mova2d,
     "MOVB2D": execute_movb2d,
     "MOVD2A": execute_movd2a,
     "MOVD2B": execute_movd2b,
@@ -446,12 +506,13 @@ class Core:
         ------
         TypeError, ValueError : no thread 0 to 2; a word, or a word that it expands to, that is no instruction of the chip.
         """
-        mop, replay = self._expanders[_thread(thread)]
+        (mop, replay), queue = self._expanders[_thread(thread)], self._queues[thread]
         for number, word in enumerate(words):
             try:
-                decode(word, chip=self.chip)
-                for expanded in (each for one in mop.feed(word) for each in replay.feed(one)):
-                    self._queues[thread].append((expanded, decode(expanded, chip=self.chip)))
+                given = integer("word", word, range(1 << WORD_BITS))
+                decoded(given, self.chip)
+                for one in mop.expand(given):
+                    queue.extend((each, decoded(each, self.chip)) for each in replay.expand(one))
             except ValueError as error:
                 raise ValueError(f"words[{number}] of thread {thread}: {error}") from None
 
@@ -501,7 +562,7 @@ class Core:
     def _step(self, thread: int, executed: list[tuple[int, int]]) -> bool:
         """Execute a thread's next instruction if one exists and passes the wait gate."""
         queue = self._queues[thread]
-        if not queue or self._waiting(thread) is not None:
+        if not queue or _obstacle(self.state, thread, queue[0][1]) is not None:
             return False
         word, instruction = queue.popleft()
         if word != NOP:

@@ -1,11 +1,11 @@
 """The Matrix unit's instructions in a program: moves, products, and rows and banks that are cleared."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bitpath.golden.tensix.core.state import (
+    ALU,
     SourceBanks,
     State,
     UndefinedBehavior,
@@ -13,7 +13,6 @@ from bitpath.golden.tensix.core.state import (
     movd2b_format,
     src_a_format,
     src_b_format,
-    style_of,
 )
 from bitpath.golden.tensix.core.unpacker import MINUS_INFINITY
 from bitpath.golden.tensix.declarations.formats import (
@@ -23,19 +22,28 @@ from bitpath.golden.tensix.declarations.formats import (
     DST16_FP16,
     DST16_ROWS,
     DST32,
+    EXPONENT5_FORMATS,
     FACE,
     SRC_ROWS,
+    STYLE_FORMATS,
     Chip,
     Format,
     Style,
     WordLayout,
 )
 from bitpath.golden.tensix.isa import Instruction
-from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
-from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS, mova2d, movb2a, movb2d, movd2a, trnspsrcb
-from bitpath.golden.tensix.matrix.mvmul import ROW_BROADCAST_ROWS, dotpv, gapool, mvmul, mvmul_row
+from bitpath.golden.tensix.matrix.elementwise import elwadd_of, elwmul_of
+from bitpath.golden.tensix.matrix.moves import (
+    SHORT_FORMATS,
+    from_dst_of,
+    placed_format,
+    to_dst_of,
+    to_src_a_of,
+    trnspsrcb,
+)
+from bitpath.golden.tensix.matrix.mvmul import ROW_BROADCAST_ROWS, product_of
 from bitpath.golden.tensix.matrix.pooling import gmpool
-from bitpath.golden.tensix.operands.arguments import broadcast_src_b
+from bitpath.golden.tensix.operands.arguments import broadcast_src_b, check_source, source_format
 from bitpath.golden.tensix.operands.registers import check_rows
 
 # MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB: which rows they move; golden's moves change the words.
@@ -53,38 +61,68 @@ TRANSPOSED = slice(16, 32)
 """Rows that TRNSPSRCB exchanges with their columns."""
 
 
+class Move(NamedTuple):
+    """How a thread's moves read and write rows.
+
+    Attributes
+    ----------
+    formats : the one that decides how Dst holds the datums, and SrcB's own where it masks them.
+    fp32, int8, keeps_denormals : Fp32_enabled, INT8_math_enabled and Zero_Flag_disabled_src.
+    """
+
+    formats: tuple[Format, Format | None]
+    fp32: bool
+    int8: bool
+    keeps_denormals: bool
+
+
+def _move(state: State, thread: int, name: str, *_: int | None) -> Move:
+    fields = "fp32_enabled", "int8_math", "zero_flag_disabled_src"
+    fp32, int8, keeps = (bool(state.config.read(each, thread)) for each in fields)
+    own = src_b_format(state, thread) if name == "MOVB2D" else None
+    return Move((MOVE_FORMATS[name](state, thread), own), fp32, int8, keeps)
+
+
+def _move_of(state: State, thread: int, name: str) -> Move:
+    """Return the settings of an instruction that moves; raises as `src_a_format`."""
+    return state.configured(ALU, _move, thread, name, state.src_a.implied, state.src_b.implied)
+
+
+MOVE_FORMATS = {
+    "MOVA2D": src_a_format,
+    "MOVB2D": movb2d_format,
+    "MOVD2A": src_a_format,
+    "MOVD2B": movd2b_format,
+    "MOVB2A": src_b_format,
+}
+
+
 def execute_mova2d(state: State, thread: int, instruction: Instruction) -> None:
     """Execute MOVA2D."""
-    fmt, count = src_a_format(state, thread), _rows(instruction, 8)
+    move, count = _move_of(state, thread, "MOVA2D"), _rows(instruction, 8)
     source = _source_rows(state.src_a, instruction["src_row"] + state.rwc[thread].src_a, count)
-    _to_dst(state, thread, instruction, fmt, count, lambda old, **options: mova2d(old, source, **options))
-    state.step_rwc(thread, instruction["modifier"])
+    _to_dst(state, thread, instruction, move, count, source)
 
 
 def execute_movb2d(state: State, thread: int, instruction: Instruction) -> None:
     """Execute MOVB2D."""
-    fmt, own, mode = movb2d_format(state, thread), src_b_format(state, thread), instruction["mode"]
+    move, mode = _move_of(state, thread, "MOVB2D"), instruction["mode"]
     count = 8 if mode & ONE_ROW_TO_8 else 4 if mode & FOUR_ROWS else 1
     taken = 1 if mode & ONE_ROW_TO_8 else count
     source = _source_rows(state.src_b, instruction["src_row"] + state.rwc[thread].src_b, taken)
-
-    def move(old: np.ndarray, **options: Any) -> np.ndarray:
-        return movb2d(old, source, srcb_format=own, column_0=bool(mode & COLUMN_0), **options)
-
-    _to_dst(state, thread, instruction, fmt, count, move)
-    state.step_rwc(thread, instruction["modifier"])
+    _to_dst(state, thread, instruction, move, count, source, column_0=bool(mode & COLUMN_0))
 
 
 def execute_movd2a(state: State, thread: int, instruction: Instruction) -> None:
     """Execute MOVD2A."""
     row = instruction["src_row"] + state.rwc[thread].src_a
-    _from_dst(state, thread, instruction, src_a_format(state, thread), state.src_a, row)
+    _from_dst(state, thread, instruction, state.src_a, row)
 
 
 def execute_movd2b(state: State, thread: int, instruction: Instruction) -> None:
     """Execute MOVD2B."""
     row = instruction["src_row"] + state.rwc[thread].src_b
-    _from_dst(state, thread, instruction, movd2b_format(state, thread), state.src_b, row)
+    _from_dst(state, thread, instruction, state.src_b, row)
 
 
 def execute_movb2a(state: State, thread: int, instruction: Instruction) -> None:
@@ -92,12 +130,8 @@ def execute_movb2a(state: State, thread: int, instruction: Instruction) -> None:
     count = _rows(instruction, 4)
     source = _source_rows(state.src_b, instruction["src_b_row"] + state.rwc[thread].src_b, count)
     target = _source_rows(state.src_a, instruction["src_a_row"] + state.rwc[thread].src_a, count)
-    target[:] = movb2a(
-        source,
-        srcb_format=src_b_format(state, thread),
-        keep_denormals=bool(state.config.read("zero_flag_disabled_src", thread)),
-        numerics=state.numerics,
-    )
+    move = _move_of(state, thread, "MOVB2A")
+    target[:] = state.settled(to_src_a_of, move.formats[0], move.keeps_denormals)(source)
     state.step_rwc(thread, instruction["modifier"])
 
 
@@ -128,35 +162,38 @@ def _to_dst(
     state: State,
     thread: int,
     instruction: Instruction,
-    fmt: Format,
+    move: Move,
     count: int,
-    move: Callable[..., np.ndarray],
+    source: np.ndarray,
+    *,
+    column_0: bool = False,
 ) -> None:
-    """Move rows to Dst by golden's move, a function of the old rows and of options."""
-    fp32, low_half = bool(state.config.read("fp32_enabled", thread)), bool(instruction["low_half"])
-    layout = _layout(fmt, fmt is Format.TF32 or low_half or (fp32 and state.numerics.moves_follow_fp32))
+    """Move rows to Dst, then step the RWCs."""
+    low_half = bool(instruction["low_half"])
+    follows = move.fp32 and state.numerics.moves_follow_fp32
+    if follows and low_half:
+        raise UndefinedBehavior(f"low_half must be 0 in {instruction.name} with Fp32_enabled, not 1")
+    operation = state.settled(to_dst_of, move.formats, column_0, move.fp32, move.int8, low_half, move.keeps_denormals)
+    fmt = move.formats[0]
+    placed = placed_format(state.numerics, fmt, move.fp32, move.int8)
+    layout = _layout(placed, fmt is Format.TF32 or low_half or follows)
     row = state.dst_row(thread, instruction["dst"]) & ~(count - 1)
-    new = move(
-        state.dst.read(row, count, layout),
-        srca_format=fmt,
-        fp32_enabled=fp32,
-        low_half=low_half,
-        keep_denormals=bool(state.config.read("zero_flag_disabled_src", thread)),
-        numerics=state.numerics,
-    )
-    state.dst.write(row, new, layout)
+    old = state.dst.read(row, count, layout, stale=low_half and state.numerics.low_half_shows_stale)
+    state.dst.write(row, operation(old, source), layout)
+    state.step_rwc(thread, instruction["modifier"])
 
 
-def _from_dst(state: State, thread: int, instruction: Instruction, fmt: Format, source: SourceBanks, row: int) -> None:
+def _from_dst(state: State, thread: int, instruction: Instruction, source: SourceBanks, row: int) -> None:
     """Move Dst rows to the Matrix unit's bank, then step the RWCs."""
-    wide = bool(state.config.read("fp32_enabled", thread) or state.config.read("int8_math", thread))
+    move = _move_of(state, thread, instruction.name)
+    fmt, wide = move.formats[0], move.fp32 or move.int8
     low_half, count = bool(instruction["low_half"]), _rows(instruction, 4)
     if not wide and (low_half or fmt is Format.TF32):
         what = "low_half" if low_half else "TF32"
         raise UndefinedBehavior(f"Fp32_enabled must be 1 in {instruction.name} with {what}, not 0")
     first = state.dst_row(thread, instruction["dst"]) & ~(count - 1)
     words = state.dst.read(first, count, _layout(fmt, wide))
-    _source_rows(source, row, count)[:] = movd2a(words, srca_format=fmt, dst32=wide, low_half=low_half)
+    _source_rows(source, row, count)[:] = state.settled(from_dst_of, fmt, wide, low_half)(words)
     state.step_rwc(thread, instruction["modifier"])
 
 
@@ -177,7 +214,9 @@ POOL_ROWS = 4
 """Dst rows of GAPOOL and GMPOOL."""
 BROADCAST_BASE = 0x3F9
 """Bits of the first Dst row of an MVMUL with row broadcast."""
-ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {"ELWMUL": elwmul, "ELWADD": elwadd, "ELWSUB": elwsub}
+ELEMENTWISE = ("ELWMUL", "ELWADD", "ELWSUB")
+ONE_BLOCK = np.zeros(1, np.int64), np.zeros(1, np.int64)
+"""Numbers of the only block of SrcB and of SrcA."""
 
 
 class Operands(NamedTuple):
@@ -199,14 +238,9 @@ class Operands(NamedTuple):
     dst_row: int
 
     @property
-    def options(self) -> dict[str, Any]:
-        """Arguments that golden's operations have in common."""
-        return {
-            "style": self.style,
-            "dst32": self.layout is DST32,
-            "srca_format": self.formats[0],
-            "srcb_format": self.formats[1],
-        }
+    def dst32(self) -> bool:
+        """True if Dst's words have 32 bits."""
+        return self.layout is DST32
 
 
 def execute_product(state: State, thread: int, instruction: Instruction) -> None:
@@ -219,48 +253,56 @@ def execute_product(state: State, thread: int, instruction: Instruction) -> None
     """
     operands = operands_of(state, thread, instruction)
     if instruction.name in ELEMENTWISE:
-        _elementwise(state, instruction, operands)
+        state.dst.write(operands.dst_row, _elementwise(state, instruction, operands), operands.layout)
     elif instruction.name == "GMPOOL":
-        _pool(state, instruction, operands)
+        state.dst.write(operands.dst_row, _maximum(state, instruction, operands), operands.layout)
     else:
         if operands.keeps_denormals:
             raise ValueError("Zero_Flag_disabled_src must be 0: golden does not model denormals of SrcB here")
-        if instruction.name == "GAPOOL":
-            _pool(state, instruction, operands)
-        elif instruction["broadcast_row"]:
+        if instruction.fields.get("broadcast_row"):
             _multiply_row(state, operands)
         else:
-            _multiply(state, instruction, operands)
+            rows = POOL_ROWS if instruction.name == "GAPOOL" else BLOCK_ROWS
+            new = _multiply(state, operands, _src_b(state, operands)[:rows])
+            state.dst.write(operands.dst_row, new, operands.layout)
     state.flip_sources(thread, instruction["flip"])
     state.step_rwc(thread, instruction["modifier"])
 
 
 def operands_of(state: State, thread: int, instruction: Instruction) -> Operands:
     """Return formats and rows of an instruction's operands; raises as `src_a_format`."""
-    formats = src_a_format(state, thread), src_b_format(state, thread)
-    style = style_of(state, thread, formats[0])
-    wide = style is Style.INT8 or state.config.read("fp32_enabled", thread)
+    alu = state.alu(thread)
     counters, broadcasts = state.rwc[thread], bool(instruction.fields.get("broadcast_row"))
     if instruction.name in POOLS:
         kept = ~(POOL_ROWS - 1)
     else:
         kept = BROADCAST_BASE if broadcasts and instruction.name not in ELEMENTWISE else ~(BLOCK_ROWS - 1)
     return Operands(
-        style=style,
-        formats=formats,
-        layout=DST32 if wide else DST16_FP16 if style is Style.FP16 else DST16_BF16,
-        phase=(counters.fidelity_phase + state.config.of_thread("fidelity_base", thread)) % 4,
-        keeps_denormals=bool(state.config.read("zero_flag_disabled_src", thread)),
+        style=alu.style,
+        formats=alu.formats,
+        layout=alu.layout,
+        phase=(counters.fidelity_phase + alu.fidelity_base) % 4,
+        keeps_denormals=alu.keeps_denormals,
         src_a_row=counters.src_a & ~(BLOCK_ROWS - 1),
         src_b_row=counters.src_b if broadcasts else counters.src_b & ~(BLOCK_ROWS - 1),
         dst_row=state.dst_row(thread, instruction["dst"]) & kept,
     )
 
 
+def _check_sources(state: State, operands: Operands, src_b: np.ndarray, src_a: np.ndarray) -> None:
+    """Raise ValueError for formats that do not go together, and for words that their formats do not have."""
+    for which, words, fmt in (("a", src_a, operands.formats[0]), ("b", src_b, operands.formats[1])):
+        if fmt not in STYLE_FORMATS[operands.style]:
+            source_format(f"src{which}_format", fmt, operands.style)
+        if fmt in EXPONENT5_FORMATS:
+            check_source(f"src_{which}", words, len(words), fmt)
+
+
 def _src_a(state: State, operands: Operands) -> np.ndarray:
     """Return SrcA's 16 rows, which must start where golden's MVMUL may."""
     row = operands.src_a_row
-    check_rows(src_a_row=row, src_b_row=0, dst_row=0, dst32=False, numerics=state.numerics)
+    if row % state.numerics.src_a_row_step or row + COLUMNS > SRC_ROWS:
+        check_rows(src_a_row=row, src_b_row=0, dst_row=0, dst32=False, numerics=state.numerics)
     return state.src_a.read[row : row + COLUMNS]
 
 
@@ -270,55 +312,61 @@ def _src_b(state: State, operands: Operands) -> np.ndarray:
     return state.src_b.read[row : row + BLOCK_ROWS]
 
 
-def _multiply(state: State, instruction: Instruction, operands: Operands) -> None:
-    operation = mvmul if instruction.name == "MVMUL" else dotpv
-    old = state.dst.read(operands.dst_row, BLOCK_ROWS, operands.layout)
-    sources = _src_b(state, operands), _src_a(state, operands)
-    new = operation(old, *sources, phase=operands.phase, numerics=state.numerics, **operands.options)
-    state.dst.write(operands.dst_row, new, operands.layout)
+def _multiply(state: State, operands: Operands, src_b: np.ndarray) -> np.ndarray:
+    """Return as many Dst rows as SrcB's, plus SrcB @ SrcA."""
+    rows, src_a = len(src_b), _src_a(state, operands)
+    _check_sources(state, operands, src_b, src_a)
+    old = state.dst.read(operands.dst_row, rows, operands.layout)
+    operation = state.settled(product_of, operands.style, operands.dst32, operands.phase, operands.formats)
+    return operation(old.reshape(1, -1), src_b[np.newaxis], src_a[np.newaxis], ONE_BLOCK).reshape(rows, COLUMNS)
 
 
 def _multiply_row(state: State, operands: Operands) -> None:
     """Add one SrcB row @ SrcA to the Dst rows that row broadcast writes."""
-    old = state.dst.read(operands.dst_row, BLOCK_ROWS, operands.layout)
-    sources = state.src_b.read[operands.src_b_row][np.newaxis], _src_a(state, operands)
-    new = mvmul_row(old, *sources, phase=operands.phase, numerics=state.numerics, **operands.options)
+    new = _multiply(state, operands, state.src_b.read[[operands.src_b_row] * BLOCK_ROWS])
     rows = range(BLOCK_ROWS - 1) if state.numerics.row_broadcast_writes_all else ROW_BROADCAST_ROWS
     for each in rows:
         state.dst.write(operands.dst_row + each, new[each : each + 1], operands.layout)
 
 
-def _pool(state: State, instruction: Instruction, operands: Operands) -> None:
-    """GAPOOL, or GMPOOL, to which an undefined Dst row is below everything; golden takes a block of 8 rows and leaves 4."""
-    maximum = instruction.name == "GMPOOL"
+def _maximum(state: State, instruction: Instruction, operands: Operands) -> np.ndarray:
+    """Return GMPOOL's four rows: an undefined Dst row is below everything; golden takes a block of 8 rows and leaves 4."""
     old = np.zeros((BLOCK_ROWS, COLUMNS), np.uint32)
-    old[:POOL_ROWS] = state.dst.read(operands.dst_row, POOL_ROWS, operands.layout, ones=maximum)
-    sources = old, _src_b(state, operands), _src_a(state, operands)
-    if maximum:
-        argmax = bool(instruction["argmax"])
-        new = gmpool(*sources, argmax=argmax, numerics=state.numerics, **operands.options)
-    else:
-        new = gapool(*sources, phase=operands.phase, numerics=state.numerics, **operands.options)
-    state.dst.write(operands.dst_row, new[:POOL_ROWS], operands.layout)
-
-
-def _elementwise(state: State, instruction: Instruction, operands: Operands) -> None:
-    src_b = broadcast_src_b(
+    old[:POOL_ROWS] = state.dst.read(operands.dst_row, POOL_ROWS, operands.layout, ones=True)
+    new = gmpool(
+        old,
         _src_b(state, operands),
-        row=operands.src_b_row % BLOCK_ROWS if instruction["broadcast_row"] else None,
-        column_0=bool(instruction["broadcast_column"]),
+        _src_a(state, operands),
+        style=operands.style,
+        dst32=operands.dst32,
+        argmax=bool(instruction["argmax"]),
+        srca_format=operands.formats[0],
+        srcb_format=operands.formats[1],
+        numerics=state.numerics,
     )
-    options = operands.options | {"keep_src_b_denormals": operands.keeps_denormals, "numerics": state.numerics}
-    if instruction.name == "ELWMUL":
-        options["phase"] = operands.phase
+    return new[:POOL_ROWS]
+
+
+def _elementwise(state: State, instruction: Instruction, operands: Operands) -> np.ndarray:
+    """Return eight Dst rows with products, sums or differences."""
+    src_b, name = _src_b(state, operands), instruction.name
+    if instruction["broadcast_row"] or instruction["broadcast_column"]:
+        row = operands.src_b_row % BLOCK_ROWS if instruction["broadcast_row"] else None
+        src_b = broadcast_src_b(src_b, row=row, column_0=bool(instruction["broadcast_column"]))
+    common = operands.formats, operands.keeps_denormals
+    settings: tuple[Any, ...]
+    if name == "ELWMUL":
+        settings = elwmul_of, operands.style, operands.dst32, operands.phase, *common
     elif operands.phase:
-        raise ValueError(f"the fidelity phase must be 0 in {instruction.name}, not {operands.phase}")
+        raise ValueError(f"the fidelity phase must be 0 in {name}, not {operands.phase}")
     else:
-        options["accumulate"] = bool(instruction["add_dst"])
+        signs = name == "ELWSUB", bool(instruction["add_dst"])
+        settings = elwadd_of, operands.style, operands.dst32, *common, *signs
     old = state.dst.read(operands.dst_row, BLOCK_ROWS, operands.layout)
     src_a = state.src_a.read[operands.src_a_row : operands.src_a_row + BLOCK_ROWS]
-    new = ELEMENTWISE[instruction.name](old, src_b, src_a, **options)
-    state.dst.write(operands.dst_row, new, operands.layout)
+    _check_sources(state, operands, src_b, src_a)
+    new = state.settled(*settings)(old.reshape(1, -1), src_b.reshape(1, -1), src_a.reshape(1, -1))
+    return new.reshape(BLOCK_ROWS, COLUMNS)
 
 
 # ZEROACC, ZEROSRC and CLEARDVALID: rows of Dst become undefined, banks become zero or are given back.

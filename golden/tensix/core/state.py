@@ -1,22 +1,28 @@
 """Everything that Tensix instructions read and write: memory, registers, counters, semaphores and waits."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from bitpath.golden.arrays.parallel import owned
 from bitpath.golden.tensix.declarations.encodings import (
     FIELDS,
+    GOLDEN_FIELDS,
+    GOLDEN_THREAD_FIELDS,
     REGISTERS,
     SHARED_FROM,
-    THREAD_FIELDS,
     THREAD_REGISTERS,
     Fields,
     UndefinedBehavior,
 )
 from bitpath.golden.tensix.declarations.formats import (
-    BLOCK_ROWS,
     COLUMNS,
+    DST16_BF16,
+    DST16_FP16,
     DST16_ROWS,
     DST32,
     EXPONENT5_FORMATS,
@@ -27,10 +33,10 @@ from bitpath.golden.tensix.declarations.formats import (
     WordLayout,
 )
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.operands.counters import Adcs, Modifier, Rwc, apply_modifier, modifier_number
-from bitpath.golden.tensix.operands.registers import from_physical, to_physical
+from bitpath.golden.tensix.operands.counters import Adcs, Rwc, after_modifier, settled_number
 from bitpath.golden.tensix.sfpu.clock import Clock
 from bitpath.golden.tensix.sfpu.lanes import Lanes
+from bitpath.golden.tensix.sfpu.prng import Prng
 
 # Errors of programs of Tensix instructions.
 
@@ -50,8 +56,19 @@ THREADS = 3
 BANKS = 2
 
 
+class Remembered(dict[Any, Any]):
+    """Results by the arguments that they follow from; a copy has none."""
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return Remembered, ()
+
+
 class ConfigFile:
     """The registers of a core, all 0 at first.
+
+    Parameters
+    ----------
+    fields, thread_fields : fields that the registers have; None is all of golden's.
 
     Attributes
     ----------
@@ -59,8 +76,13 @@ class ConfigFile:
     thread_registers : words of 16 bits, ``thread_registers[thread][number]``.
     """
 
-    def __init__(self, chip: Chip):
+    def __init__(self, chip: Chip, fields: Fields | None = None, thread_fields: Fields | None = None):
         self.chip = chip
+        fields = GOLDEN_FIELDS[chip] if fields is None else fields
+        thread_fields = GOLDEN_THREAD_FIELDS[chip] if thread_fields is None else thread_fields
+        self._fields, self._thread_fields = _positions(fields), _positions(thread_fields)
+        self._modelled, self._modelled_of_thread = _modelled(fields), _modelled(thread_fields)
+        self._getters = Remembered()
         self.registers = [[0] * REGISTERS[chip] for _ in range(BANKS)]
         self.thread_registers = [[0] * THREAD_REGISTERS[chip] for _ in range(THREADS)]
 
@@ -71,19 +93,27 @@ class ConfigFile:
         ----------
         unit : unpacker or packer, for a field that each of them has.
         """
-        places = FIELDS[self.chip][field]
+        places = self._fields.get(field)
         if not places:
             return 0
-        place = places[unit]
-        return (self.registers[self._bank(thread)][place.register] & place.mask) >> place.low
+        register, low, mask = places[unit]
+        return self.registers[self._bank(thread)][register] >> low & mask
 
     def of_thread(self, field: str, thread: int, number: int = 0) -> int:
         """Return a thread's own field, or the word of its address modifier `number`; 0 on a chip that has no such field."""
-        places = THREAD_FIELDS[self.chip][field]
+        places = self._thread_fields.get(field)
         if not places:
             return 0
-        place = places[number]
-        return (self.thread_registers[thread][place.register] & place.mask) >> place.low
+        register, low, mask = places[number]
+        return self.thread_registers[thread][register] >> low & mask
+
+    def words(self, names: tuple[str, ...], thread: int) -> tuple[Any, ...]:
+        """Return the registers that hold some fields, as a thread sees them."""
+        getters = self._getters.get(names)
+        if getters is None:
+            tables = self._fields, self._thread_fields
+            getters = self._getters[names] = tuple(_getter(each, names) for each in tables)
+        return getters[0](self.registers[self._bank(thread)]), getters[1](self.thread_registers[thread])
 
     def write(self, thread: int, register: int, value: int, mask: int = 0xFFFFFFFF) -> None:
         """Write the bits of `mask` of a register in the bank that a thread uses.
@@ -92,11 +122,31 @@ class ConfigFile:
         ------
         UndefinedBehavior, ValueError : as `check`.
         """
+        self.write_bank(self._bank(thread), register, value, mask)
+
+    def write_bank(self, bank: int, register: int, value: int, mask: int = 0xFFFFFFFF) -> None:
+        """Write the bits of `mask` of a register in a bank.
+
+        Raises
+        ------
+        UndefinedBehavior, ValueError : as `check`.
+        """
         self.check(register, value & mask)
-        banks = range(BANKS) if register >= SHARED_FROM[self.chip] else (self._bank(thread),)
-        for bank in banks:
-            old = self.registers[bank][register]
-            self.registers[bank][register] = value & mask | old & ~mask
+        banks = range(BANKS) if register >= SHARED_FROM[self.chip] else (bank,)
+        for each in banks:
+            old = self.registers[each][register]
+            self.registers[each][register] = value & mask | old & ~mask
+
+    def word(self, thread: int, register: int) -> int:
+        """Return a register of the bank that a thread uses."""
+        return self.registers[self._bank(thread)][register]
+
+    def write_all(self, thread: int, first: int, values: Sequence[int]) -> None:
+        """Write neighbouring registers, or none of them if one may not be written; raises as `check`."""
+        for register, value in enumerate(values, first):
+            self.check(register, value)
+        for register, value in enumerate(values, first):
+            self.write(thread, register, value)
 
     def check(self, register: int, value: int) -> None:
         """Raise where these bits of a register may not be written.
@@ -109,7 +159,7 @@ class ConfigFile:
         if register >= REGISTERS[self.chip]:
             last = REGISTERS[self.chip] - 1
             raise UndefinedBehavior(f"the configuration register must be 0 to {last}, not {register}")
-        _check_bits(f"configuration register {register}", value, _modelled(self.chip, False).get(register, 0))
+        _check_bits(f"configuration register {register}", value, self._modelled.get(register, 0))
 
     def write_thread(self, thread: int, register: int, value: int) -> None:
         """Write a register of a thread's own.
@@ -121,11 +171,25 @@ class ConfigFile:
         if register >= THREAD_REGISTERS[self.chip]:
             last = THREAD_REGISTERS[self.chip] - 1
             raise UndefinedBehavior(f"the thread register must be 0 to {last}, not {register}")
-        _check_bits(f"thread register {register}", value, _modelled(self.chip, True).get(register, 0))
+        _check_bits(f"thread register {register}", value, self._modelled_of_thread.get(register, 0))
         self.thread_registers[thread][register] = value
 
     def _bank(self, thread: int) -> int:
         return self.of_thread("state_id", thread)
+
+
+def _getter(positions: dict[str, tuple[tuple[int, int, int], ...]], names: Sequence[str]) -> Callable[..., Any]:
+    """Return a function that takes from a list of registers those that hold some fields; other names count for nothing."""
+    registers = sorted({register for name in names for register, _, _ in positions.get(name, ())})
+    return itemgetter(*registers) if registers else lambda _: None
+
+
+def _positions(table: Fields) -> dict[str, tuple[tuple[int, int, int], ...]]:
+    """Return register, lowest bit and shifted mask of each place of each field."""
+    return {
+        name: tuple((each.register, each.low, (1 << each.width) - 1) for each in places)
+        for name, places in table.items()
+    }
 
 
 def _check_bits(what: str, value: int, known: int) -> None:
@@ -133,10 +197,8 @@ def _check_bits(what: str, value: int, known: int) -> None:
         raise ValueError(f"{what} must be 0 in the bits that golden does not model, {stray:#x}, not {value:#x}")
 
 
-@cache
-def _modelled(chip: Chip, of_thread: bool) -> dict[int, int]:
+def _modelled(table: Fields) -> dict[int, int]:
     """Return the bits of each register that have a field."""
-    table: Fields = (THREAD_FIELDS if of_thread else FIELDS)[chip]
     masks: dict[int, int] = {}
     for places in table.values():
         for place in places:
@@ -157,6 +219,17 @@ def _modelled(chip: Chip, of_thread: bool) -> dict[int, int]:
 # Ref: tt-isa-documentation, Dst: of Wormhole 3930471, of Blackhole 4b35ad1; ZEROACC.
 
 
+@cache
+def _loop() -> Any:
+    # The compiler is loaded with the first row.
+    from bitpath.golden.tensix.operands import registers_loop
+
+    return registers_loop
+
+
+EVERY_ROW = np.ones(DST16_ROWS, bool)
+
+
 class DstRegister:
     """The register, all rows undefined at first.
 
@@ -174,41 +247,31 @@ class DstRegister:
 
     def rows(self, first: int, count: int, *, dst32: bool) -> np.ndarray:
         """Return the storage rows of an instruction's rows, with `dst32` those of their upper halves; rows wrap at 1024."""
-        rows = np.arange(first, first + count) % DST16_ROWS
-        if self.remapped:
-            rows = rows & 0x3C7 ^ (rows & 0x30) >> 1 ^ (rows & 8) << 2
-        if not dst32:
-            return rows
-        if self.swizzled:
-            rows = rows & 0x3F3 ^ (rows & 0x18) >> 1 ^ (rows & 4) << 1
-        return (rows & 0x1F8) << 1 | rows & 0x207
+        rows = np.empty(count, np.int64)
+        _loop().storage_rows(first, self.remapped, self.swizzled, dst32, rows)
+        return rows
 
-    def read(self, first: int, count: int, layout: WordLayout | None, *, ones: bool = False) -> np.ndarray:
-        """Return logical words, uint32 [count, 16]; an undefined row reads as 0, with `ones` as all ones.
+    def read(
+        self, first: int, count: int, layout: WordLayout | None, *, ones: bool = False, stale: bool = False
+    ) -> np.ndarray:
+        """Return logical words, uint32 [count, 16]; an undefined row reads as 0, with `ones` as all ones, with `stale` as it was.
 
         Parameters
         ----------
         layout : `DST32`, a layout of 16 bits, or None for words of 16 bits in the register's order.
         """
-        dst32 = layout is DST32
-        rows = self.rows(first, count, dst32=dst32)
-        words = self.bits[rows].astype(np.uint32)
-        if dst32:
-            words = words << 16 | self.bits[rows + BLOCK_ROWS]
-        if layout is not None:
-            words = from_physical(words, layout)
-        fill = np.uint32((1 << (32 if dst32 else 16)) - 1 if ones else 0)
-        return np.where(self.defined[rows, np.newaxis], words, fill)
+        dst32, words = layout is DST32, np.empty((count, COLUMNS), np.uint32)
+        fill = 0 if not ones else 0xFFFFFFFF if dst32 else 0xFFFF
+        moves, defined = _loop().route(layout, to_physical=False), EVERY_ROW if stale else self.defined
+        _loop().read_rows(self.bits, defined, first, self.remapped, self.swizzled, dst32, moves, fill, words)
+        return words
 
     def write(self, first: int, words: np.ndarray, layout: WordLayout) -> None:
         """Write logical words, uint32 [rows, 16]; the rows become defined."""
-        dst32 = layout is DST32
-        rows = self.rows(first, len(words), dst32=dst32)
-        physical = to_physical(words, layout)
-        self.bits[rows] = physical >> 16 if dst32 else physical
-        if dst32:
-            self.bits[rows + BLOCK_ROWS] = physical & 0xFFFF
-        self.defined[rows] = True
+        moves = _loop().route(layout, to_physical=True)
+        _loop().write_rows(
+            self.bits, self.defined, first, self.remapped, self.swizzled, layout is DST32, moves, owned(words)
+        )
 
 
 # Two banks of SrcA or of SrcB, which the unpacker and the Matrix unit own in turn.
@@ -248,6 +311,11 @@ class SourceBanks:
         return not self.owned[self.unpacker_bank]
 
     @property
+    def implied(self) -> int | None:
+        """The code of the format that the Matrix unit's bank implies."""
+        return self.formats[self.matrix_bank]
+
+    @property
     def read(self) -> np.ndarray:
         """The Matrix unit's bank, [64, 16]; writes to it reach the register."""
         return self.words[self.matrix_bank]
@@ -271,9 +339,29 @@ class SourceBanks:
             self.matrix_bank ^= 1
 
 
+REMEMBERED = 1 << 12
+"""Most settings that a core remembers."""
+ALU = (
+    "src_a_format",
+    "src_b_format",
+    "src_a_override",
+    "src_b_override",
+    "src_a_value",
+    "src_b_value",
+    "fp32_enabled",
+    "int8_math",
+    "zero_flag_disabled_src",
+    "implied_src_a_disabled",
+    "implied_src_b_disabled",
+    "fidelity_base",
+)
+"""Fields that decide how the Matrix unit's products read their operands."""
+MODIFIER_WORDS = ("ab_modifier", "dst_modifier", "bias_modifier")
+"""Fields that make an address modifier."""
 GPRS = 64
 """General-purpose registers of a thread, 32 bits each."""
 SEMAPHORES = 8
+UNPACKERS = 2
 PACKERS = {Chip.WORMHOLE: 4, Chip.BLACKHOLE: 1}
 
 
@@ -292,10 +380,12 @@ class Packer:
     Attributes
     ----------
     data, exponents : byte addresses.
+    taken : datums taken of Dst since then.
     """
 
     data: int | None = None
     exponents: int | None = None
+    taken: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -315,6 +405,11 @@ class Wait:
     while_zero: int = 0
     at_maximum: int = 0
 
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """Numbers of the semaphores."""
+        return tuple(each for each in range(SEMAPHORES) if self.semaphores >> each & 1)
+
 
 @dataclass(kw_only=True)
 class State:
@@ -326,6 +421,8 @@ class State:
     gprs : ``gprs[thread][register]``.
     sfpu, clock : lanes of the Vector unit, and the instructions that SFPLOADMACRO has scheduled.
     waits : the wait that each thread's gate has latched, or None.
+    mutexes : the thread that holds each mutex; others are free.
+    contexts : ``contexts[unpacker][thread]``, the counter of contexts.
     """
 
     chip: Chip
@@ -343,11 +440,36 @@ class State:
     sfpu: Lanes = field(init=False)
     clock: Clock = field(init=False)
     waits: list[Wait | None] = field(default_factory=lambda: [None] * THREADS)
+    mutexes: dict[int, int] = field(default_factory=dict)
+    contexts: list[list[int]] = field(default_factory=lambda: [[0] * THREADS for _ in range(UNPACKERS)])
+    _settled: Remembered = field(default_factory=Remembered, repr=False)
 
     def __post_init__(self) -> None:
         self.packers = [Packer() for _ in range(PACKERS[self.chip])]
         self.sfpu = Lanes(numerics=self.numerics)
         self.clock = Clock(self.chip)
+
+    def settled(self, function: Callable[..., Any], *settings: Any) -> Any:
+        """Return ``function(numerics, *settings)``, computed once."""
+        return self._remembered((function, *settings), function, self.numerics, *settings)
+
+    def configured(self, names: tuple[str, ...], function: Callable[..., Any], thread: int, *settings: Any) -> Any:
+        """Return ``function(state, thread, *settings)``, computed once for the same words of the registers that hold the fields
+        `names`, of which alone it reads."""
+        key = function, self.config.words(names, thread), *settings
+        return self._remembered(key, function, self, thread, *settings)
+
+    def _remembered(self, key: tuple[Any, ...], function: Callable[..., Any], *arguments: Any) -> Any:
+        found = self._settled.get(key)
+        if found is None:
+            if len(self._settled) == REMEMBERED:
+                self._settled.clear()
+            found = self._settled[key] = function(*arguments)
+        return found
+
+    def alu(self, thread: int) -> "Alu":
+        """Return how a thread's products read their operands; raises as `src_a_format`."""
+        return self.configured(ALU, _alu, thread, self.src_a.implied, self.src_b.implied)
 
     def source(self, unpacker: int) -> SourceBanks:
         """Return the source that an unpacker fills: SrcA for 0, SrcB for 1."""
@@ -359,13 +481,24 @@ class State:
 
     def step_rwc(self, thread: int, index: int, *, fidelity: bool = True) -> None:
         """Apply the address modifier that an instruction names to the thread's RWCs, of which the fidelity phase may stay."""
-        base = bool(self.config.of_thread("modifier_base", thread))
-        number = modifier_number(self.rwc[thread], index, chip=self.chip, set_base=base)
-        words = {name: self.config.of_thread(f"{name}_modifier", thread, number) for name in ("ab", "dst", "bias")}
-        self.rwc[thread] = apply_modifier(self.rwc[thread], Modifier(**words), chip=self.chip, fidelity=fidelity)
+        rwc, own = self.rwc[thread], self.config.of_thread
+        number = settled_number(rwc, index, chip=self.chip, set_base=bool(own("modifier_base", thread)))
+        words = [own(name, thread, number) for name in MODIFIER_WORDS]
+        if any(words):
+            self.rwc[thread] = after_modifier(rwc, *words, chip=self.chip, fidelity=fidelity)
+
+    def take_over(self, thread: int, *registers: int) -> None:
+        """Take over Blackhole's permutations of Dst rows, and a seed of random numbers, from registers that were written."""
+        if FIELDS[self.chip]["prng_seed"][0].register in registers:
+            self.sfpu.prng[:] = Prng(self.config.read("prng_seed", thread)).state
+        if self.chip is Chip.BLACKHOLE:
+            self.dst.remapped = bool(self.config.read("remap_addrs", thread))
+            self.dst.swizzled = bool(self.config.read("swizzle_32b", thread))
 
     def flip_sources(self, thread: int, flip: int) -> None:
         """Go on with the other bank of SrcA (bit 0 of `flip`) and SrcB (bit 1); give the old one back unless disabled."""
+        if not flip:
+            return
         kept = self.config.of_thread("clear_dvalid_disable", thread)
         for bit, source in enumerate((self.src_a, self.src_b)):
             if flip >> bit & 1:
@@ -411,6 +544,36 @@ def style_of(state: State, thread: int, fmt: Format) -> Style:
     return Style.FP16 if fmt in EXPONENT5_FORMATS or fmt is Format.INT8 else Style.BF16
 
 
+class Alu(NamedTuple):
+    """How the Matrix unit's products read their operands.
+
+    Attributes
+    ----------
+    formats : SrcA's and SrcB's.
+    layout : Dst's words.
+    fidelity_base : added to a thread's fidelity phase.
+    """
+
+    formats: tuple[Format, Format]
+    style: Style
+    layout: WordLayout
+    keeps_denormals: bool
+    fidelity_base: int
+
+
+def _alu(state: State, thread: int, *_: int | None) -> Alu:
+    formats, read = (src_a_format(state, thread), src_b_format(state, thread)), state.config.read
+    style = style_of(state, thread, formats[0])
+    wide = style is Style.INT8 or read("fp32_enabled", thread)
+    return Alu(
+        formats=formats,
+        style=style,
+        layout=DST32 if wide else DST16_FP16 if style is Style.FP16 else DST16_BF16,
+        keeps_denormals=bool(read("zero_flag_disabled_src", thread)),
+        fidelity_base=state.config.of_thread("fidelity_base", thread),
+    )
+
+
 def format_of(what: str, code: int) -> Format:
     """Return the format of a code of the hardware's; raise UndefinedBehavior for a code that no format has."""
     try:
@@ -420,9 +583,12 @@ def format_of(what: str, code: int) -> Format:
 
 
 def _format(state: State, thread: int, field: str, bank: SourceBanks, disabling: str) -> Format:
+    side = field.removesuffix("_format")
     code: int | None = state.config.read(field, thread)
+    if state.config.read(f"{side}_override", thread):
+        code = state.config.read(f"{side}_value", thread)
     if state.chip is Chip.BLACKHOLE and not state.config.of_thread(disabling, thread):
-        code = bank.formats[bank.matrix_bank]
+        code = bank.implied
         if code is None:
             raise UndefinedBehavior(
                 f"{field} must be implied by the bank, which an UNPACR or UNPACR_NOP must have given"

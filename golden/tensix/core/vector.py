@@ -10,6 +10,7 @@ from bitpath.golden.tensix.core.state import State, format_of
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, Format
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.sfpu.access import (
+    INSTRUCTIONS,
     ROWS,
     WIDE,
     Place,
@@ -20,11 +21,8 @@ from bitpath.golden.tensix.sfpu.access import (
     mode_of,
 )
 from bitpath.golden.tensix.sfpu.conversion import StoreMode
-from bitpath.golden.tensix.sfpu.execute import OPERATIONS, execute
+from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.tensix.sfpu.lanes import Lanes
-from bitpath.golden.tensix.sfpu.prng import Prng
-
-VECTOR_INSTRUCTIONS = (*OPERATIONS, *WIDE)
 
 
 def execute_vector(state: State, thread: int, instruction: Instruction) -> None:
@@ -44,7 +42,7 @@ def execute_vector(state: State, thread: int, instruction: Instruction) -> None:
 
 def pass_cycle(state: State, thread: int, instruction: Instruction) -> None:
     """Let a cycle pass in which a thread executes an instruction of another unit, if it has scheduled some."""
-    if state.clock.active and thread == state.clock.thread and instruction.name not in VECTOR_INSTRUCTIONS:
+    if state.clock.active and thread == state.clock.thread and instruction.name not in INSTRUCTIONS:
         state.clock.issue(None, state.sfpu, partial(_perform, state, thread))
 
 
@@ -52,11 +50,6 @@ def pass_cycles(state: State) -> None:
     """Let the cycles pass for which scheduled instructions wait when no thread goes on."""
     if state.clock.active:
         state.clock.finish(state.sfpu, partial(_perform, state, state.clock.thread))
-
-
-def seed_lanes(state: State, seed: int) -> None:
-    """Take over a seed that was written to PRNG_SEED."""
-    state.sfpu.prng[:] = Prng(seed).state
 
 
 def _perform(

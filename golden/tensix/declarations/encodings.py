@@ -55,6 +55,8 @@ REGISTERS = {Chip.WORMHOLE: 188, Chip.BLACKHOLE: 224}
 """Registers of 32 bits in one bank, which WRCFG and RMWCIB write."""
 SHARED_FROM = {Chip.WORMHOLE: 152, Chip.BLACKHOLE: 180}
 """Registers from this one on exist once and not in two banks."""
+THREAD_CONTROL_FROM = {Chip.WORMHOLE: 52, Chip.BLACKHOLE: 64}
+"""First of the registers of unpackers and packers, to which REG2FLOP counts; `SHARED_FROM` follows the last one."""
 THREAD_REGISTERS = {Chip.WORMHOLE: 57, Chip.BLACKHOLE: 68}
 """Registers of 16 bits of one thread, which SETC16 writes."""
 
@@ -114,6 +116,8 @@ _FIELDS = (
     ("pack_uncompressed", "58.0:1 86.0:1 98.0:1 126.0:1|70.0:1"),
     ("pack_out_format", "58.4:4 86.4:4 98.4:4 126.4:4|70.4:4"),
     ("pack_in_format", "58.8:4 86.8:4 98.8:4 126.8:4|70.8:4"),
+    ("exponent_threshold_enabled", "59.20:1 87.20:1 99.20:1 127.20:1|71.20:1"),
+    ("exponent_threshold", "59.24:8 87.24:8 99.24:8 127.24:8|71.24:8"),
     ("l1_accumulate", "59.21:1 87.21:1 99.21:1 127.21:1|71.19:1"),
     ("unpack_e4m3", "-|71.22:1 119.22:1"),
     ("pack_e4m3", "-|71.23:1"),
@@ -134,6 +138,46 @@ _FIELDS = (
     ("swizzle_32b", "-|220.0:1"),
     ("remap_addrs", "-|220.1:1"),
     ("zeroacc_absolute_tile_mode", "-|220.3:1"),
+    # Contexts of the unpackers, of which the fields above are context 0. Unpacker 1 has two; kernels set
+    # `uncompressed_1` of eight.
+    ("context_count", "60.6:2 100.6:2|72.6:2 120.6:2"),
+    ("last_shift_amount", "60.28:4|72.28:4"),
+    (
+        "uncompressed_0",
+        "61.1:1 61.2:1 61.3:1 61.16:1 61.17:1 61.18:1 61.19:1|73.1:1 73.2:1 73.3:1 73.16:1 73.17:1 73.18:1 73.19:1",
+    ),
+    (
+        "uncompressed_1",
+        "101.1:1 101.2:1 101.3:1 101.16:1 101.17:1 101.18:1 101.19:1|121.1:1 121.2:1 121.3:1 121.16:1 121.17:1 121.18:1 121.19:1",
+    ),
+    (
+        "contexts_to_dst",
+        "61.5:1 61.6:1 61.7:1 61.20:1 61.21:1 61.22:1 61.23:1|73.5:1 73.6:1 73.7:1 73.20:1 73.21:1 73.22:1 73.23:1",
+    ),
+    (
+        "base_addresses_0",
+        "65.0:32 66.0:32 67.0:32 68.0:32 69.0:32 70.0:32 71.0:32|77.0:32 78.0:32 79.0:32 80.0:32 81.0:32 82.0:32 83.0:32",
+    ),
+    ("base_addresses_1", "105.0:32|125.0:32"),
+    ("dst_addresses", "72.16:16 73.0:16 73.16:16|84.16:16 85.0:16 85.16:16"),
+    ("context_x_dims", "74.16:16 75.0:16 75.16:16|86.16:16 87.0:16 87.16:16"),
+    ("base_offsets_0", "80.0:16 81.0:16 82.0:16 83.0:16|92.0:16 93.0:16 94.0:16 95.0:16"),
+    ("base_offsets_1", "120.0:16 121.0:16|140.0:16 141.0:16"),
+)
+# Fields that golden's core reads and RTL has not: formats that override others, sets of edge masks, counters of another thread.
+# `all_uncompressed` counts only with its override, which is not modelled.
+_GOLDEN_FIELDS = (
+    ("src_a_value", "0.0:4"),
+    ("src_a_override", "0.4:1"),
+    ("src_b_value", "0.5:4"),
+    ("src_b_override", "0.9:1"),
+    ("row_sets", "16.0:32 17.0:32 18.0:32 19.0:32|-"),
+    ("edge_minus_infinity", "20.16:1|24.16:1"),
+    ("edge_row_set", "20.17:2 20.19:2 20.21:2 20.23:2|-"),
+    ("edge_masks", "21.0:16 22.0:16 23.0:16|-"),
+    ("all_uncompressed", "58.17:4 86.17:4 98.17:4 126.17:4|-"),
+    ("pack_counters_thread", "58.2:2 86.2:2 98.2:2 126.2:2|-"),
+    ("scratch", "-|209.0:32 210.0:32 211.0:32"),
 )
 # Thread registers of several address modifiers: name, bits, Wormhole's registers and Blackhole's.
 _MODIFIERS = (
@@ -151,6 +195,7 @@ _THREAD_FIELDS = (
     ("sfpu_dst_format_enable", "-|4.0:1"),
     ("sfpu_dst_format", "-|4.1:4"),
     ("override_with_address", "3.2:1|5.2:1"),
+    ("context_offset", "39.0:4 39.8:4|41.0:4 41.8:4"),
     ("clear_dvalid_disable", "5.0:2|7.0:2"),
     ("fidelity_base", "6.0:2|11.0:2"),
     ("sfpu_stack_increment", "-|36.0:10"),
@@ -179,6 +224,13 @@ THREAD_FIELDS: dict[Chip, Fields] = {
     chip: {name: _places(text)[chip] for name, text in _THREAD_FIELDS} for chip in Chip
 }
 """Fields of a thread's own registers; modifiers are whole words, of which Rwc and Adc know the fields."""
+
+
+GOLDEN_FIELDS: dict[Chip, Fields] = {
+    chip: FIELDS[chip] | {name: _places(text)[chip] for name, text in _GOLDEN_FIELDS} for chip in Chip
+}
+GOLDEN_THREAD_FIELDS = THREAD_FIELDS
+"""All fields that golden's core reads, those of RTL's among them."""
 
 
 class UndefinedBehavior(ValueError):
@@ -229,6 +281,11 @@ _UNPACR = (
     "unpacker 23, ch1_y 22:21, ch1_z 20:19, ch0_y 18:17, ch0_z 16:15, context 12:10, adc 9:8, multi_context 7, flip 6, "
     "zero 4, context_counter 3, row_search 2, last 0"
 )
+_DMA = "right 11:6, left 5:0"
+_ARITHMETIC = f"constant 23, result 17:12, {_DMA}"
+_OPERATION = f"constant 23, operation 20:18, result 17:12, {_DMA}"
+_GPRS = "data_gpr 11:6, address_gpr 5:0"
+_INDIRECT = f"offset_half 20:14, increment 13:12, {_GPRS}"
 _MASKED_BYTE = "mask 23:16, data 15:8, register 7:0"
 # The Vector unit's: `mod` is the modifier, `vd` the destination, `vc`, `vb` and `va` are operands. A word with a VD of 12 to 15
 # may become a template, so every word but those of the load form and SFPNOP has one.
@@ -245,6 +302,7 @@ _TABLE = (
     (0x03, "MOP_CFG", "mask_high 15:0"),
     (0x04, "REPLAY", "start 18:14, count 9:4, execute 1, load 0"),
     (0x08, "MOVD2A", _MOVE),
+    (0x09, "MOVDBGA2D", _MOVE),
     (0x0A, "MOVD2B", _MOVE),
     (0x0B, "MOVB2A", f"src_a_row 22:17, {_MODIFIER}, mode 13:12, src_b_row 5:0"),
     (0x10, "ZEROACC", f"mode 20:19, dst32 21|18, revert -|17, {_MODIFIER}, operand 9:0"),
@@ -259,6 +317,7 @@ _TABLE = (
     (0x30, "ELWSUB", _ELEMENTWISE),
     (0x33, "GMPOOL", _POOLING),
     (0x34, "GAPOOL", _POOLING),
+    (0x35, "GATESRCRST", "src_b 1, src_a 0"),
     (0x36, "CLEARDVALID", f"{_FLIP}, keep_reading 1, reset 0"),
     (0x37, "SETRWC", f"{_FLIP}, cr 21:18, dst 17:14, src_b 13:10, src_a 9:6, {_WHICH}"),
     (0x38, "INCRWC", "cr 20:18, dst 17:14, src_b 13:10, src_a 9:6"),
@@ -266,6 +325,9 @@ _TABLE = (
     (0x42, "UNPACR", _UNPACR),
     (0x43, "UNPACR_NOP", "unpacker 23, what 4:0|-, set_valid -|8, stall -|5, bank -|4, value -|3:2, pop -|1:0"),
     (0x45, "SETDMAREG", "value_high 23:22, value_low 21:8, half_register 6:0"),
+    (0x46, "FLUSHDMA", "conditions 3:0"),
+    (0x48, "REG2FLOP", "size 23:22, target 21:20, byte 19:18, other_thread 17:16, index 12:6, gpr 5:0"),
+    (0x49, "LOADIND", f"size 23:22, {_INDIRECT}"),
     (0x50, "SETADC", f"{_UNITS}, channel 20, dimension 19:18, value 17:0"),
     (0x51, "SETADCXY", f"{_UNITS}, {_XY}, {_WHICH}"),
     (0x52, "INCADCXY", f"{_UNITS}, {_XY}"),
@@ -274,7 +336,18 @@ _TABLE = (
     (0x55, "INCADCZW", f"{_UNITS}, {_ZW}"),
     (0x56, "ADDRCRZW", f"{_UNITS}, {_ZW}, {_WHICH}"),
     (0x57, "SETDVALID", "sources 1:0"),
+    (0x58, "ADDDMAREG", _ARITHMETIC),
+    (0x59, "SUBDMAREG", _ARITHMETIC),
+    (0x5A, "MULDMAREG", _ARITHMETIC),
+    (0x5B, "BITWOPDMAREG", _OPERATION),
+    (0x5C, "SHIFTDMAREG", _OPERATION),
+    (0x5D, "CMPDMAREG", _OPERATION),
     (0x5E, "SETADCXX", f"{_UNITS}, end 19:10, start 9:0"),
+    (0x60, "DMANOP", ""),
+    (0x61, "ATINCGET", f"wrap 18:14, word 13:12, {_GPRS}"),
+    (0x63, "ATSWAP", f"mask 21:14, {_GPRS}"),
+    (0x64, "ATCAS", "value 21:18, compare 17:14, word 13:12, address_gpr 5:0"),
+    (0x66, "STOREIND", f"l1 23, size 22:21, {_INDIRECT}"),
     (0x70, "SFPLOAD", _LOAD),
     (0x71, "SFPLOADI", "vd 23:20, mod 19:16, imm 15:0"),
     (0x72, "SFPSTORE", _LOAD),
@@ -313,12 +386,15 @@ _TABLE = (
     (0x93, "SFPLOADMACRO", "macro 23:22, vd_low 21:20, mod 19:16, modifier 15:14|15:13, address 9:1, vd_high 0"),
     (0x94, "SFPSHFT2", _IMM12),
     (0x95, "SFPLUTFP32", f"mod_mirror -|19:16, {_VD}"),
+    (0xA0, "ATGETM", "mutex 15:0"),
+    (0xA1, "ATRELM", "mutex 15:0"),
     (0xA2, "STALLWAIT", "block 23:15, conditions 14:0|11:0"),
     (0xA3, "SEMINIT", f"maximum 23:20, value 19:16, {_SEMAPHORES}"),
     (0xA4, "SEMPOST", _SEMAPHORES),
     (0xA5, "SEMGET", _SEMAPHORES),
     (0xA6, "SEMWAIT", f"block 23:15, {_SEMAPHORES}, at_maximum 1, while_zero 0"),
     (0xB0, "WRCFG", "gpr 21:16, wide 15, register 10:0"),
+    (0xB1, "RDCFG", "gpr 21:16, register 10:0"),
     (0xB2, "SETC16", "register 23:16, value 15:0"),
     (0xB3, "RMWCIB0", _MASKED_BYTE),
     (0xB4, "RMWCIB1", _MASKED_BYTE),
@@ -331,18 +407,17 @@ _TABLE_OF_BLACKHOLE = (
     (0x97, "SFPGT", _VC),
     (0x98, "SFPMUL24", _MAD),
     (0x99, "SFPARECIP", f"vb 15:12, {_VC}"),
+    (0xB8, "CFGSHIFTMASK", "keep_old 23, operation 22:20, mask_width 19:15, rotate 14:10, scratch 9:8, register 7:0"),
 )
 
 # Instructions that are not modelled: name and hexadecimal opcode, of both chips and of Blackhole alone.
 _OTHERS = (
-    "MOVDBGA2D 09, TRNSPSRCA 14, RAREB 15, SHIFTXA 17, SHIFTXB 18, SETASHRMH0 1A, SETASHRMH1 1B, SETASHRMV 1C, "
+    "TRNSPSRCA 14, RAREB 15, SHIFTXA 17, SHIFTXB 18, SETASHRMH0 1A, SETASHRMH1 1B, SETASHRMV 1C, "
     "SETPKEDGOF 1D, SETASHRMH 1E, CLREXPHIST 21, CONV3S1 22, CONV3S2 23, MPOOL3S1 24, APOOL3S1 25, MPOOL3S2 31, "
-    "APOOL3S2 32, GATESRCRST 35, SETIBRWC 39, MFCONV3S1 3A, XMOV 40, RSTDMA 44, FLUSHDMA 46, REG2FLOP 48, LOADIND 49, "
-    "PACR_SETREG 4A, TBUFCMD 4B, ADDDMAREG 58, SUBDMAREG 59, MULDMAREG 5A, BITWOPDMAREG 5B, SHIFTDMAREG 5C, "
-    "CMPDMAREG 5D, DMANOP 60, ATINCGET 61, ATINCGETPTR 62, ATSWAP 63, ATCAS 64, STOREIND 66, STOREREG 67, LOADREG 68, "
-    "ATGETM A0, ATRELM A1, RDCFG B1"
+    "APOOL3S2 32, SETIBRWC 39, MFCONV3S1 3A, XMOV 40, RSTDMA 44, PACR_SETREG 4A, TBUFCMD 4B, ATINCGETPTR 62, STOREREG 67, "
+    "LOADREG 68"
 )
-_OTHERS_OF_BLACKHOLE = "MOVDBGB2D 0C, STREAMWAIT A7, STREAMWRCFG B7, CFGSHIFTMASK B8"
+_OTHERS_OF_BLACKHOLE = "MOVDBGB2D 0C, STREAMWAIT A7, STREAMWRCFG B7"
 
 
 def _segments(fields: str) -> dict[Chip, tuple[Segment, ...]]:

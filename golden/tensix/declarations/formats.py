@@ -120,9 +120,9 @@ class Segment:
         return self.high - self.low + 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class WordLayout:
-    """A register word in two bit orders, each a list of segments from the top bit down.
+    """A register word in two bit orders, each a list of segments from the top bit down. A layout equals itself alone.
 
     Attributes
     ----------

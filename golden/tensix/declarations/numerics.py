@@ -94,9 +94,10 @@ CHOICES = choices(
         "SFP_STOCH_RND steps the random numbers of enabled lanes in every rounding": documented(
             "TT-ISA since 585749d, as ttsim; earlier pages step them in stochastic rounding alone"
         ),
-        "SFPCONFIG's immediate puts 2**-16 in LReg 12; LReg 11 to 14 are 0 at reset": chosen(
-            "TT-ISA SFPCONFIG; ttsim v1.10.0 refuses the immediate, and has 2**-9 in LReg 12 at reset"
+        "SFPCONFIG's immediate puts 2**-9 in LReg 12": documented(
+            "TT-ISA SFPCONFIG since f916ebc; earlier pages have 2**-16; ttsim v1.10.0 refuses the immediate"
         ),
+        "LReg 11 to 14 have SFPCONFIG's defaults after reset": _ttsim_choice("v1.10.0; TT-ISA LReg does not say"),
         "A modifier that a page of the Vector unit calls reserved is refused, though the page says what silicon does with it": chosen(
             "TT-ISA: not architecturally guaranteed; SFPMUL24's adder and Wormhole's SFPSHFT2 are modelled, as they take no modifier of their own"
         ),
@@ -207,6 +208,10 @@ class TensixNumerics:
         SFPLOAD's mode 5 reads 7 bits of an INT8 magnitude, else 8.
     move_masking : bits that MOVB2D and MOVB2A clear.
     moves_follow_fp32 : with Fp32_enabled, MOVA2D and MOVB2D write 32-bit Dst words whatever the format; else for TF32 alone.
+    moves_widen_exponent : with Fp32_enabled or INT8_math_enabled, MOVA2D and MOVB2D write 8 exponent bits whatever the format;
+        else 5 for formats of 5.
+    low_half_shows_stale : MOVA2D and MOVB2D to the lower halves of an undefined row of 32-bit words bring back the upper halves
+        that the row had; else these are 0.
     """
 
     minus_one_quirk: bool
@@ -240,6 +245,8 @@ class TensixNumerics:
     sfpu_sign_magnitude: bool
     move_masking: MoveMasking
     moves_follow_fp32: bool
+    moves_widen_exponent: bool
+    low_half_shows_stale: bool
 
     def __post_init__(self) -> None:
         if self.group not in (4, 8, 16):
@@ -340,6 +347,16 @@ WORMHOLE = preset(
     sfpu_sign_magnitude=(True, documented("TT-ISA SFPSTORE, SFPLOAD: INT32_SM and INT8_COMP; INT8 to 127")),
     move_masking=(MoveMasking.NONE, _ttsim("v1.10.0; TT-ISA MOVB2D since 88d4bf9 masks by SrcB's format")),
     moves_follow_fp32=(False, _ttsim("v1.10.0: TF32 alone makes 32-bit words")),
+    moves_widen_exponent=(
+        True,
+        documented(
+            "TT-ISA MOVA2D, MOVB2D since 88d4bf9: Use8bExponent; ttsim v1.10.0 goes by the format, and so do earlier pages"
+        ),
+    ),
+    low_half_shows_stale=(
+        False,
+        _ttsim("v1.10.0 reads an undefined row as 0; tt-metal #45959: Blackhole alone does otherwise"),
+    ),
 )
 """The reference: Wormhole as ttsim v1.10.0 computes it, its renormalisation bug included."""
 
@@ -391,6 +408,10 @@ BLACKHOLE = WORMHOLE.variant(
         "moves_follow_fp32": (
             True,
             documented("TT-ISA MOVA2D, MOVB2D since 88d4bf9: Fp32_enabled decides; ttsim v1.10.0 writes 16-bit words"),
+        ),
+        "low_half_shows_stale": (
+            True,
+            measured("tt-metal #47311 on Blackhole: a low half on a cleared row brings back the stale upper half"),
         ),
     },
 )

@@ -16,8 +16,8 @@ PROGRAMMED = range(11, 15)
 SCHEDULED = 16
 CONSTANTS = {8: 0x3F56594B, 9: 0, 10: 0x3F800000}
 """Constants of all lanes, 0.8373, 0 and 1; LReg 15 is twice the lane's number."""
-PROGRAMMED_DEFAULTS = (0xBF800000, 0x37800000, 0xBF2CC4C7, 0xBEB08FF9)
-"""FP32 codes that SFPCONFIG with an immediate puts in LReg 11 to 14: -1, 2**-16, -0.67487759, -0.34484843."""
+PROGRAMMED_DEFAULTS = (0xBF800000, 0x3B000000, 0xBF2CC4C7, 0xBEB08FF9)
+"""FP32 codes of LReg 11 to 14 after reset and SFPCONFIG with an immediate: -1, 2**-9, -0.67487759, -0.34484843."""
 STACK_DEPTH = 8
 """Entries of a lane's stack of flags."""
 TEMPLATES = 4

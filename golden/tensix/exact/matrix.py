@@ -32,13 +32,20 @@ def moved_source(
 
 @checked
 def dst_word(
-    numerics: TensixNumerics, datum: int, fmt: Format, *, old: int, fp32_enabled: bool = False, low_half: bool = False
+    numerics: TensixNumerics,
+    datum: int,
+    fmt: Format,
+    *,
+    old: int,
+    fp32_enabled: bool = False,
+    int8_math: bool = False,
+    low_half: bool = False,
 ) -> int:
     """Return the Dst word of `moved_source`'s result; with `low_half` the upper half is that of the old word."""
     sign, exponent, fraction = datum >> 18, datum >> 10 & 0xFF, datum & 0x3FF
-    if fmt is Format.TF32 or (fp32_enabled and numerics.moves_follow_fp32 and not low_half):
+    if fmt is Format.TF32 or (fp32_enabled and numerics.moves_follow_fp32):
         return sign << 31 | exponent << 23 | fraction << 13
-    if fmt in FIVE_BITS:
+    if fmt in FIVE_BITS and not (numerics.moves_widen_exponent and (fp32_enabled or int8_math)):
         exponent %= 32
         if low_half:
             return old >> 16 << 16 | sign << 15 | fraction << 5 | exponent

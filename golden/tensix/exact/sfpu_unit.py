@@ -163,6 +163,7 @@ def reset(numerics: TensixNumerics) -> Unit:
     for number, lane in enumerate(lanes):
         for register, value in CONSTANTS.items():
             lane.registers[register] = value
+        lane.registers[PROGRAMMED.start : PROGRAMMED.stop] = PROGRAMMED_DEFAULTS
         lane.registers[15] = 2 * number
     return Unit(lanes=lanes)
 

@@ -76,7 +76,10 @@ class MopExpander:
         ------
         TypeError, ValueError : no integer of 32 bits; a MOP or MOP_CFG with bits outside its fields.
         """
-        word = integer("word", word, range(1 << WORD_BITS))
+        return self.expand(integer("word", word, range(1 << WORD_BITS)))
+
+    def expand(self, word: int) -> list[int]:
+        """Return what `feed` returns for a Python int of 32 bits, which is not checked."""
         opcode = word >> OPCODE_LOW
         if opcode == OPCODES["MOP_CFG"]:
             self._mask_high = decode(word)["mask_high"]
@@ -166,7 +169,10 @@ class ReplayExpander:
         ------
         TypeError, ValueError : no integer of 32 bits; a REPLAY with bits outside its fields or of more than 32 words.
         """
-        word = integer("word", word, range(1 << WORD_BITS))
+        return self.expand(integer("word", word, range(1 << WORD_BITS)))
+
+    def expand(self, word: int) -> list[int]:
+        """Return what `feed` returns for a Python int of 32 bits, which is not checked."""
         if self._left:
             self._buffer[self._place] = word
             self._place = (self._place + 1) % REPLAY_WORDS

@@ -1,10 +1,14 @@
 """Instructions as words and as names with fields: `decode` and `encode`."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from bitpath.golden.arrays.arguments import check_choice, checked, integer, suggestion
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, BY_OPCODE, OPCODE_LOW, OTHERS, WORD_BITS, Encoding
 from bitpath.golden.tensix.declarations.formats import Chip
+
+DECODED = 1 << 14
+"""Words whose instructions are remembered."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +39,11 @@ def decode(word: int, *, chip: Chip | str = Chip.WORMHOLE) -> Instruction:
     TypeError, ValueError : no integer of 32 bits, another chip, an opcode that is unknown or not modelled, bits outside the
         instruction's fields.
     """
-    word = integer("word", word, range(1 << WORD_BITS))
-    chip, opcode = Chip(chip), word >> OPCODE_LOW
+    return _decoded(integer("word", word, range(1 << WORD_BITS)), Chip(chip))
+
+
+def _decoded(word: int, chip: Chip) -> Instruction:
+    opcode = word >> OPCODE_LOW
     encoding = BY_OPCODE[chip].get(opcode)
     if encoding is None:
         if other := OTHERS[chip].get(opcode):
@@ -49,6 +56,10 @@ def decode(word: int, *, chip: Chip | str = Chip.WORMHOLE) -> Instruction:
         name=encoding.name,
         fields={each.name: word >> each.low & (1 << each.width) - 1 for each in encoding.fields},
     )
+
+
+decoded = lru_cache(DECODED)(_decoded)
+"""`decode` of a Python int and a chip, which are not checked; equal words have one instruction, which nobody may change."""
 
 
 @checked

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_choice, check_length, checked, integer, one_of, shown
+from bitpath.golden.arrays.arguments import check_choice, check_instance, check_length, checked, integer, one_of, shown
 from bitpath.golden.arrays.files import parse_json
 from bitpath.golden.tensix.convert.formats import INTEGERS
 from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS, check_relu, row_masks, settled_formats
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS
+from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,
@@ -29,7 +30,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Style,
 )
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
-from bitpath.golden.tensix.llk.functions.function import Function, Mode
+from bitpath.golden.tensix.llk.functions.function import Function, Mode, numbers_by_name
 from bitpath.golden.tensix.llk.functions.table import FUNCTIONS
 from bitpath.golden.tensix.matmul.host import TILE_ROWS
 from bitpath.golden.tensix.operands.arguments import check_dst32, format_member, phases
@@ -303,8 +304,11 @@ class Case:
             object.__setattr__(self, name, _dimensions(name, getattr(self, name), self._tile_of(name)))
         if self.edge_mask is not None:
             object.__setattr__(self, "edge_mask", _edge_mask(self.edge_mask, prod(self.tile)))
-        object.__setattr__(self, "parameters", tuple(sorted(dict(self.parameters).items())))
-        object.__setattr__(self, "words", tuple(self.words))
+        object.__setattr__(self, "parameters", tuple(sorted(numbers_by_name(self.parameters).items())))
+        if self.function is not None:
+            check_instance("function", self.function, str)
+        words = (integer(f"words[{i}]", each, range(1 << WORD_BITS)) for i, each in enumerate(self.words))
+        object.__setattr__(self, "words", tuple(words))
         self._check_function()
         self._check_shapes()
         self._check_sources()

@@ -226,7 +226,7 @@ def rates_table() -> tuple[Rate, ...]:
             quantity="FP8 in LoFi, part of the peak",
             value=cycles.compute / cycles.bound,
             unit="",
-            formula=f"{cycles.compute} cycles of a tile's product / {cycles.data} cycles to unpack a tile",
+            formula=f"{cycles.compute} cycles of a tile's product / {cycles.data} cycles to unpack a tile, one a product",
             source=inferred("Part 7: the vendor's fp8 figure is 16/18 of the peak, as if bound by data movement"),
             published="0.889",
         ),

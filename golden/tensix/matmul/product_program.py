@@ -73,8 +73,9 @@ MOST_ROUNDS = 127
 """Largest count of a MOP."""
 PACKED, FREE, DONE, STORED, LOADED = range(1, 6)
 """Semaphores: a tile is ready to be packed; threads 1 and 2 may begin; Dst is packed; a partial sum is in L1; it is in Dst."""
-REGION = 0x10000
-"""Operands, the result and the partial sums begin at multiples of so many bytes from `LEFT` on."""
+REGION, WORD_BYTES = 0x10000, 64
+"""The right operand and the result begin at multiples of the first number of bytes from `LEFT` on, a partial sum at one of the
+second."""
 LINE_BYTES = 16
 """Bytes that an address counts, which is one less than the address."""
 FIRST_ROW = 4 * FACE
@@ -134,17 +135,18 @@ class Product:
     def addresses(self) -> tuple[int, int, int, int, int]:
         """Addresses in L1 of the left and the right operand, of the result, of a partial sum, and the end."""
         reload = self.partials.reload
-        sizes = (
-            self.rows * self.k_tiles * tile_bytes(self.stored),
-            self.k_tiles * self.columns * tile_bytes(self.stored),
-            self.rows * self.columns * tile_bytes(self.out_format),
-            tile_bytes(reload.stored) if reload else 0,
+        partial = tile_bytes(reload.stored) if reload else 0
+        parts = (
+            (self.rows * self.k_tiles * tile_bytes(self.stored), REGION),
+            (self.k_tiles * self.columns * tile_bytes(self.stored), REGION),
+            (self.rows * self.columns * tile_bytes(self.out_format), WORD_BYTES),
+            (partial, WORD_BYTES),
         )
         found = [LEFT]
-        for size in sizes:
-            found.append(found[-1] + -(-size // REGION) * REGION)
-        left, right, result, partial, end = found
-        return left, right, result, partial, end
+        for size, multiple in parts:
+            found.append(found[-1] + -(-size // multiple) * multiple)
+        at_left, at_right, at_result, at_partial, end = found
+        return at_left, at_right, at_result, at_partial, end
 
 
 def tile_bytes(fmt: Format) -> int:

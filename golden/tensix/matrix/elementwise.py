@@ -3,7 +3,9 @@
 Ref: tt-isa-documentation 3930471, ELWMUL and ELWADD; ttsim v1.10.0 for the bits.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -59,20 +61,9 @@ def elwmul(
     TypeError, ValueError : as `mvmul`.
     """
     numerics = numerics_with(quirk, numerics, chip)
-    if keep_src_b_denormals:
-        numerics = replace(numerics, zero_flag_disabled=True)
     style, formats, leading = check_operands(dst, src_b, src_a, ROWS, style, dst32, srca_format, srcb_format)
     phase = check_phase(phase)
-    # The compiler is loaded with the first call.
-    from bitpath.golden.tensix.matrix import elementwise_loop
-
-    words = _blocks(leading, dst, src_b, src_a)
-    if style is Style.INT8:
-        masks = integer_mask_b(phase), integer_mask_a(phase)
-        new = elementwise_loop.elementwise(*words, masks, integer_flushes(numerics))
-    else:
-        reading = source_fields(numerics, style, dst32, phase, formats)
-        new = elementwise_loop.elwmul(numerics, *words, reading, dst_fields(style, dst32))
+    new = elwmul_of(numerics, style, dst32, phase, formats, keep_src_b_denormals)(*_blocks(leading, dst, src_b, src_a))
     return new.reshape(*leading, BLOCK_ROWS, COLUMNS)
 
 
@@ -167,30 +158,61 @@ def _added(
 ) -> np.ndarray:
     """Check the arguments and compute."""
     style, own, leading = check_operands(dst, src_b, src_a, ROWS, style, dst32, *formats)
+    operation = elwadd_of(numerics, style, dst32, own, keep_src_b_denormals, subtract, accumulate)
+    return operation(*_blocks(leading, dst, src_b, src_a)).reshape(*leading, BLOCK_ROWS, COLUMNS)
+
+
+def elwmul_of(
+    numerics: TensixNumerics,
+    style: Style,
+    dst32: bool,
+    phase: int,
+    formats: tuple[Format, Format],
+    keep_src_b_denormals: bool,
+) -> Callable[..., np.ndarray]:
+    """Return ELWMUL with these settings, which are not checked: a function of words of Dst, SrcB and SrcA, uint32 [n, 128]."""
+    # The compiler is loaded with the first call.
     from bitpath.golden.tensix.matrix import elementwise_loop
 
-    words = _blocks(leading, dst, src_b, src_a)
+    if keep_src_b_denormals:
+        numerics = replace(numerics, zero_flag_disabled=True)
+    if style is Style.INT8:
+        masks = integer_mask_b(phase), integer_mask_a(phase)
+        fields = elementwise_loop.integer_fields(masks, integer_flushes(numerics))
+        return partial(elementwise_loop.elementwise, fields=fields)
+    reading = source_fields(numerics, style, dst32, phase, formats)
+    return partial(
+        elementwise_loop.elwmul,
+        fields=elementwise_loop.product_fields(numerics, reading, dst_fields(style, dst32)),
+    )
+
+
+def elwadd_of(
+    numerics: TensixNumerics,
+    style: Style,
+    dst32: bool,
+    formats: tuple[Format, Format],
+    keep_src_b_denormals: bool,
+    subtract: bool,
+    accumulate: bool,
+) -> Callable[..., np.ndarray]:
+    """Return ELWADD, or with `subtract` ELWSUB, with these settings; a function as of `elwmul_of`."""
+    from bitpath.golden.tensix.matrix import elementwise_loop
+
+    signs = {"subtract": subtract, "accumulate": accumulate}
     if style is Style.INT8:
         flushes = integer_flushes(
             replace(numerics, zero_flag_disabled=keep_src_b_denormals or numerics.zero_flag_disabled)
         )
-        new = elementwise_loop.elementwise(*words, None, flushes, subtract=subtract, accumulate=accumulate)
-    else:
-        # A sum of zeros has the exponent of a product of zeros in phase 0, whatever the numerics say.
-        zero_exponent = max(exponent_offset(style, dst32, 0), 0)
-        reading = source_fields(numerics, style, dst32, 0, own)._replace(zero_exponent=zero_exponent)
-        if keep_src_b_denormals and reading.b_zeros:
-            reading = reading._replace(b_zeros=ZERO_FRACTIONS)
-        new = elementwise_loop.elwadd(
-            numerics,
-            *words,
-            reading,
-            dst_fields(style, dst32),
-            rebias=WIDENING if style is Style.FP16 and dst32 else 0,
-            subtract=subtract,
-            accumulate=accumulate,
-        )
-    return new.reshape(*leading, BLOCK_ROWS, COLUMNS)
+        return partial(elementwise_loop.elementwise, fields=elementwise_loop.integer_fields(None, flushes, **signs))
+    # A sum of zeros has the exponent of a product of zeros in phase 0, whatever the numerics say.
+    zero_exponent = max(exponent_offset(style, dst32, 0), 0)
+    reading = source_fields(numerics, style, dst32, 0, formats)._replace(zero_exponent=zero_exponent)
+    if keep_src_b_denormals and reading.b_zeros:
+        reading = reading._replace(b_zeros=ZERO_FRACTIONS)
+    rebias = WIDENING if style is Style.FP16 and dst32 else 0
+    fields = elementwise_loop.sum_fields(numerics, reading, dst_fields(style, dst32), rebias=rebias, **signs)
+    return partial(elementwise_loop.elwadd, fields=fields)
 
 
 def _blocks(

@@ -6,6 +6,8 @@ rounded as in `accumulate_loop`, whose proofs hold here: 11 bits, or 11 + 32 wit
 gives a sum Dst's bias leaves it exact too.
 """
 
+from typing import Any
+
 import numpy as np
 
 from bitpath.golden.arrays.kernels import kernel, piece
@@ -27,30 +29,37 @@ WHOLE = 0x3FF
 """All magnitude bits."""
 
 
+def integer_fields(
+    masks: tuple[int, int] | None, flushes: tuple[bool, bool], *, subtract: bool = False, accumulate: bool = True
+) -> tuple[np.int64, ...]:
+    """Return the fields of `elementwise`.
+
+    Parameters
+    ----------
+    masks : magnitude bits of SrcB and SrcA that are multiplied; None adds whole magnitudes.
+    flushes : True for SrcB and for SrcA if a word whose exponent field is 0 is 0.
+    subtract : True to negate SrcB.
+    accumulate : False to read Dst as zero.
+    """
+    flags = masks is None, *flushes, subtract, accumulate
+    return tuple(map(np.int64, (*(masks or (WHOLE, WHOLE)), *flags)))
+
+
 def elementwise(
     dst: np.ndarray,
     src_b: np.ndarray,
     src_a: np.ndarray,
-    masks: tuple[int, int] | None,
-    flushes: tuple[bool, bool],
-    *,
-    subtract: bool = False,
-    accumulate: bool = True,
+    fields: tuple[np.int64, ...],
 ) -> np.ndarray:
     """Return Dst plus products or sums, uint32 [n, 128].
 
     Parameters
     ----------
     dst, src_b, src_a : words, uint32 [n, 128].
-    masks : magnitude bits of SrcB and SrcA that are multiplied; None adds whole magnitudes.
-    flushes : True for SrcB and for SrcA if a word whose exponent field is 0 is 0.
-    subtract : True to negate SrcB.
-    accumulate : False to read Dst as zero.
+    fields : as `integer_fields` returns them.
     """
-    dst, src_b, src_a = (owned(each) for each in (dst, src_b, src_a))
+    dst, src_b, src_a = owned(dst), owned(src_b), owned(src_a)
     result = np.empty(dst.shape, np.uint32)
-    flags = masks is None, *flushes, subtract, accumulate
-    fields = [np.int64(each) for each in (*(masks or (WHOLE, WHOLE)), *flags)]
 
     def work(part: slice) -> None:
         _elementwise(dst[part], src_b[part], src_a[part], result[part], *fields)
@@ -79,47 +88,46 @@ SIZE = BLOCK_ROWS * COLUMNS
 """Datums of a block."""
 
 
-def elwmul(
-    numerics: TensixNumerics,
-    dst: np.ndarray,
-    src_b: np.ndarray,
-    src_a: np.ndarray,
-    reading: SourceFields,
-    dst_fields: tuple[int, int],
-) -> np.ndarray:
+def product_fields(numerics: TensixNumerics, reading: SourceFields, dst_fields: tuple[int, int]) -> tuple[Any, ...]:
+    """Return the fields of `elwmul`.
+
+    Parameters
+    ----------
+    reading : masks and shifts that unpack the source words.
+    dst_fields : exponent and fraction bits of a Dst word.
+    """
+    fields = (*reading, numerics.empty_terms_in_maximum)
+    return (*map(np.int64, fields), *addition(numerics, dst_fields))
+
+
+def elwmul(dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, fields: tuple[Any, ...]) -> np.ndarray:
     """Return Dst plus products, uint32 [n, 128].
 
     Parameters
     ----------
     dst, src_b, src_a : words, uint32 [n, 128].
-    reading : masks and shifts that unpack the source words.
-    dst_fields : exponent and fraction bits of a Dst word.
+    fields : as `product_fields` returns them.
     """
-    dst, src_b, src_a = (owned(each) for each in (dst, src_b, src_a))
+    dst, src_b, src_a = owned(dst), owned(src_b), owned(src_a)
     result = np.empty(dst.shape, np.uint32)
-    fields = [np.int64(each) for each in (*reading, numerics.empty_terms_in_maximum)]
-    last = addition(numerics, dst_fields)
 
     def work(part: slice) -> None:
-        _elwmul(dst[part], src_b[part], src_a[part], result[part], *fields, *last)
+        _elwmul(dst[part], src_b[part], src_a[part], result[part], *fields)
 
     in_parallel(work, shares(len(dst), BLOCKS))
     return result
 
 
-def elwadd(
+def sum_fields(
     numerics: TensixNumerics,
-    dst: np.ndarray,
-    src_b: np.ndarray,
-    src_a: np.ndarray,
     reading: SourceFields,
     dst_fields: tuple[int, int],
     *,
     rebias: int,
     subtract: bool,
     accumulate: bool,
-) -> np.ndarray:
-    """Return Dst plus sums ``src_a + src_b``, uint32 [n, 128]; the arguments are those of `elwmul`.
+) -> tuple[Any, ...]:
+    """Return the fields of `elwadd`; the arguments are those of `product_fields`, and these.
 
     Parameters
     ----------
@@ -127,14 +135,18 @@ def elwadd(
     subtract : True to negate SrcB.
     accumulate : False to read Dst as zero.
     """
-    dst, src_b, src_a = (owned(each) for each in (dst, src_b, src_a))
-    result = np.empty(dst.shape, np.uint32)
     masks = reading.exponent_mask, reading.a_mask, reading.b_mask, reading.b_zeros
-    fields = [np.int64(each) for each in (*masks, subtract, accumulate, rebias, reading.zero_exponent)]
-    last = *STEPS[numerics.product_tie], *addition(numerics, dst_fields)
+    fields = (*masks, subtract, accumulate, rebias, reading.zero_exponent)
+    return (*map(np.int64, fields), *STEPS[numerics.product_tie], *addition(numerics, dst_fields))
+
+
+def elwadd(dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, fields: tuple[Any, ...]) -> np.ndarray:
+    """Return Dst plus sums ``src_a + src_b``, uint32 [n, 128]; `fields` are those of `sum_fields`."""
+    dst, src_b, src_a = owned(dst), owned(src_b), owned(src_a)
+    result = np.empty(dst.shape, np.uint32)
 
     def work(part: slice) -> None:
-        _elwadd(dst[part], src_b[part], src_a[part], result[part], *fields, *last)
+        _elwadd(dst[part], src_b[part], src_a[part], result[part], *fields)
 
     in_parallel(work, shares(len(dst), BLOCKS))
     return result

@@ -7,8 +7,13 @@ A datum keeps its bits, but for those that its target lacks::
     others              s | e8 | m7, 16 bits
     low half            the same 16 bits, in the register's order, in the lower half of a 32-bit word
 
+With Fp32_enabled or INT8_math_enabled a datum of 5 exponent bits is moved to Dst as the others are, where
+`numerics.moves_widen_exponent` says so.
+
 Ref: tt-isa-documentation, MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, masks since commit 88d4bf9; ttsim v1.10.0.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
@@ -32,6 +37,8 @@ SHORT_FORMATS = (*EXPONENT5_FORMATS, Format.INT8)
 EXPONENT = 0xFF << 10
 HIGH_EXPONENT, LOW_FRACTION = 0b111 << 15, 0b111
 """Bits of a source word that FP16 and that BF16 lacks."""
+SIGN = 1 << 18
+ALL_BITS, NOTHING = np.uint32((1 << SRC.width) - 1), np.uint32(0)
 
 
 @checked
@@ -41,6 +48,7 @@ def mova2d(
     *,
     srca_format: Format | int | str,
     fp32_enabled: bool = False,
+    int8_math: bool = False,
     low_half: bool = False,
     keep_denormals: bool = False,
     numerics: TensixNumerics | None = None,
@@ -54,7 +62,8 @@ def mova2d(
     src_a : uint32 [..., R, 16] logical words, or one row, which goes to all rows.
     srca_format : format of SrcA, which says how Dst holds the datums.
     fp32_enabled : True if Dst has 32-bit rows; on Blackhole all formats then make words as TF32 does.
-    low_half : True if 16-bit datums go to the lower halves of 32-bit words; not with TF32.
+    int8_math : True with ALU_ACC_CTRL_INT8_math_enabled.
+    low_half : True if 16-bit datums go to the lower halves of 32-bit words; not with TF32, on Blackhole nor with `fp32_enabled`.
     keep_denormals : True with ALU_ACC_CTRL_Zero_Flag_disabled_src.
     numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
 
@@ -66,9 +75,10 @@ def mova2d(
     ------
     TypeError, ValueError : other dtypes, shapes or formats; words too wide; `low_half` where words have 32 bits.
     """
-    numerics = numerics_or_default(numerics, chip)
-    datums = _kept(numerics, _source("src_a", src_a), keep_denormals)
-    return _to_dst(numerics, dst, datums, format_member("srca_format", srca_format), fp32_enabled, low_half)
+    numerics, src_a = numerics_or_default(numerics, chip), _source("src_a", src_a)
+    formats = format_member("srca_format", srca_format), None
+    settings = fp32_enabled, int8_math, low_half, keep_denormals
+    return _moved(dst, src_a, to_dst_of(numerics, formats, False, *settings))
 
 
 @checked
@@ -80,6 +90,7 @@ def movb2d(
     srcb_format: Format | int | str | None = None,
     column_0: bool = False,
     fp32_enabled: bool = False,
+    int8_math: bool = False,
     low_half: bool = False,
     keep_denormals: bool = False,
     numerics: TensixNumerics | None = None,
@@ -103,8 +114,8 @@ def movb2d(
     numerics = numerics_or_default(numerics, chip)
     fmt = format_member("srca_format", srca_format)
     own = fmt if srcb_format is None else format_member("srcb_format", srcb_format)
-    datums = _kept(numerics, _source("src_b", src_b), keep_denormals) & move_mask(numerics, own)
-    return _to_dst(numerics, dst, datums[..., :1] if column_0 else datums, fmt, fp32_enabled, low_half)
+    settings = fp32_enabled, int8_math, low_half, keep_denormals
+    return _moved(dst, _source("src_b", src_b), to_dst_of(numerics, (fmt, own), column_0, *settings))
 
 
 @checked
@@ -126,17 +137,9 @@ def movd2a(dst: np.ndarray, *, srca_format: Format | int | str, dst32: bool, low
     TypeError, ValueError : another dtype, shape or format; words too wide; widths that do not fit.
     """
     fmt = format_member("srca_format", srca_format)
-    if fmt is Format.TF32 and (not dst32 or low_half):
-        raise ValueError(f"dst32 must be True and low_half False with TF32, not {dst32} and {low_half}")
-    if low_half and not dst32:
-        raise ValueError("low_half must be False without dst32, not True")
+    operation = from_dst_of(numerics_or_default(None, None), fmt, dst32, low_half)
     _check_rows("dst", dst, 32 if dst32 else 16)
-    if fmt is Format.TF32:
-        return dst >> 13
-    layout = DST16_FP16 if fmt in SHORT_FORMATS else DST16_BF16
-    if dst32:
-        dst = from_physical(dst & 0xFFFF if low_half else to_physical(dst, DST32) >> 16, layout)
-    return (dst & 0x8000) << 3 | dst & 0x7FFF if fmt in SHORT_FORMATS else dst << 3
+    return operation(dst)
 
 
 movd2b = movd2a
@@ -161,8 +164,8 @@ def movb2a(
     TypeError, ValueError : another dtype, shape or format; words too wide.
     """
     numerics = numerics_or_default(numerics, chip)
-    mask = move_mask(numerics, format_member("srcb_format", srcb_format))
-    return _kept(numerics, _source("src_b", src_b), keep_denormals) & mask
+    operation = to_src_a_of(numerics, format_member("srcb_format", srcb_format), keep_denormals)
+    return operation(_source("src_b", src_b))
 
 
 @checked
@@ -177,6 +180,12 @@ def trnspsrcb(src_b: np.ndarray) -> np.ndarray:
     return src_b.swapaxes(-1, -2).copy()
 
 
+def placed_format(numerics: TensixNumerics, fmt: Format, fp32_enabled: bool, int8_math: bool) -> Format:
+    """Return the format by which MOVA2D and MOVB2D place a datum of SrcA's format in Dst."""
+    widens = numerics.moves_widen_exponent and (fp32_enabled or int8_math)
+    return Format.BF16 if widens and fmt in SHORT_FORMATS else fmt
+
+
 def move_mask(numerics: TensixNumerics, fmt: Format) -> np.uint32:
     """Return the bits of a SrcB datum that MOVB2D and MOVB2A keep."""
     dropped = 0
@@ -184,7 +193,7 @@ def move_mask(numerics: TensixNumerics, fmt: Format) -> np.uint32:
         dropped |= HIGH_EXPONENT if fmt in SHORT_FORMATS else 0
         full = (Format.TF32, Format.FP16, Format.FP8, Format.BFP8A, Format.INT8)
         dropped |= 0 if fmt in full else LOW_FRACTION
-    return np.uint32(((1 << SRC.width) - 1) & ~dropped)
+    return np.uint32(int(ALL_BITS) & ~dropped)
 
 
 def _check_rows(name: str, words: np.ndarray, bits: int) -> None:
@@ -198,30 +207,89 @@ def _source(name: str, words: np.ndarray) -> np.ndarray:
     return words
 
 
-def _kept(numerics: TensixNumerics, words: np.ndarray, keep_denormals: bool) -> np.ndarray:
-    """Return source words, zero where the exponent is 0 unless these are kept."""
-    keeps = keep_denormals or numerics.zero_flag_disabled
-    return words.copy() if keeps else np.where(words & EXPONENT, words, np.uint32(0))
-
-
-def _to_dst(
-    numerics: TensixNumerics, dst: np.ndarray, datums: np.ndarray, fmt: Format, fp32_enabled: bool, low_half: bool
-) -> np.ndarray:
-    """Place source words in Dst rows."""
-    wide = fmt is Format.TF32 or (fp32_enabled and numerics.moves_follow_fp32 and not low_half)
-    if wide and low_half:
-        raise ValueError("low_half must be False with TF32, not True")
+def _moved(dst: np.ndarray, source: np.ndarray, operation: Callable[..., np.ndarray]) -> np.ndarray:
+    """Return an operation of `to_dst_of` on rows that are checked here."""
     _check_rows("dst", dst, 32)
-    shape = check_broadcast(dst=dst.shape, source=datums.shape)
+    shape = check_broadcast(dst=dst.shape, source=source.shape)
     if shape != dst.shape:
         raise ValueError(f"dst must have the shape of the moved rows, {shape}, not {dst.shape}")
-    layout = DST16_FP16 if fmt in SHORT_FORMATS else DST16_BF16
-    if wide:
-        words = datums << 13
-    elif fmt in SHORT_FORMATS:
-        words = (datums & 1 << 18) >> 3 | datums & 0x7FFF
-    else:
-        words = datums >> 3
-    if low_half:
-        words = dst & 0xFFFF0000 | to_physical(words, layout)
-    return np.broadcast_to(words, shape).astype(np.uint32)
+    return operation(dst, source).copy()
+
+
+# The operations with their settings, on rows that are not checked.
+
+
+def to_dst_of(
+    numerics: TensixNumerics,
+    formats: tuple[Format, Format | None],
+    column_0: bool,
+    fp32_enabled: bool,
+    int8_math: bool,
+    low_half: bool,
+    keep_denormals: bool,
+) -> Callable[..., np.ndarray]:
+    """Return MOVA2D, or with a format of SrcB MOVB2D: a function of Dst rows and source rows, maybe read-only.
+
+    Raises
+    ------
+    ValueError : `low_half` where words have 32 bits.
+    """
+    follows = fp32_enabled and numerics.moves_follow_fp32
+    fmt = placed_format(numerics, formats[0], fp32_enabled, int8_math)
+    wide, short = fmt is Format.TF32 or follows, fmt in SHORT_FORMATS
+    if wide and low_half:
+        raise ValueError(f"low_half must be False with {'Fp32_enabled' if follows else 'TF32'}, not True")
+    mask = ALL_BITS if formats[1] is None else move_mask(numerics, formats[1])
+    flushes = not (keep_denormals or numerics.zero_flag_disabled)
+    layout = DST16_FP16 if short else DST16_BF16
+
+    def to_dst(dst: np.ndarray, source: np.ndarray) -> np.ndarray:
+        datums = _kept(source, flushes) & mask
+        if column_0:
+            datums = datums[..., :1]
+        if wide:
+            words = datums << 13
+        elif short:
+            words = (datums & SIGN) >> 3 | datums & 0x7FFF
+        else:
+            words = datums >> 3
+        if low_half:
+            words = dst & 0xFFFF0000 | to_physical(words, layout)
+        return words if words.shape == dst.shape else np.broadcast_to(words, dst.shape)
+
+    return to_dst
+
+
+def from_dst_of(_: TensixNumerics, fmt: Format, dst32: bool, low_half: bool) -> Callable[..., np.ndarray]:
+    """Return MOVD2A, and MOVD2B: a function of Dst rows.
+
+    Raises
+    ------
+    ValueError : widths that do not fit.
+    """
+    if fmt is Format.TF32 and (not dst32 or low_half):
+        raise ValueError(f"dst32 must be True and low_half False with TF32, not {dst32} and {low_half}")
+    if low_half and not dst32:
+        raise ValueError("low_half must be False without dst32, not True")
+    short = fmt in SHORT_FORMATS
+    layout = DST16_FP16 if short else DST16_BF16
+
+    def from_dst(dst: np.ndarray) -> np.ndarray:
+        if fmt is Format.TF32:
+            return dst >> 13
+        if dst32:
+            dst = from_physical(dst & 0xFFFF if low_half else to_physical(dst, DST32) >> 16, layout)
+        return (dst & 0x8000) << 3 | dst & 0x7FFF if short else dst << 3
+
+    return from_dst
+
+
+def to_src_a_of(numerics: TensixNumerics, fmt: Format, keep_denormals: bool) -> Callable[..., np.ndarray]:
+    """Return MOVB2A: a function of SrcB rows."""
+    mask, flushes = move_mask(numerics, fmt), not (keep_denormals or numerics.zero_flag_disabled)
+    return lambda source: _kept(source, flushes) & mask
+
+
+def _kept(words: np.ndarray, flushes: bool) -> np.ndarray:
+    """Return source words, zero where the exponent is 0 and flushed."""
+    return np.where(words & EXPONENT, words, NOTHING) if flushes else words

@@ -4,6 +4,8 @@ Ref: tt-isa-documentation 3930471, MVMUL and DOTPV; ttsim v1.10.0 for the bits. 
 for each point that they leave open.
 """
 
+from collections.abc import Callable
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -153,22 +155,28 @@ def _blocks(
     sizes = rows, COLUMNS
     style, formats, leading = check_operands(dst, src_b, src_a, sizes, style, dst32, srca_format, srcb_format)
     phase = check_phase(phase)
-    # The compiler is loaded with the first call.
-    from bitpath.golden.tensix.matrix import mvmul_integer_loop, mvmul_loop
-
-    operands = (
+    new = product_of(numerics, style, dst32, phase, formats)(
         np.broadcast_to(dst, (*leading, rows, COLUMNS)).reshape(-1, rows * COLUMNS),
         src_b.reshape(-1, rows, COLUMNS),
         src_a.reshape(-1, COLUMNS, COLUMNS),
         (_numbers(src_b.shape[:-2], leading), _numbers(src_a.shape[:-2], leading)),
     )
-    if style is Style.INT8:
-        masks = integer_mask_b(phase), integer_mask_a(phase)
-        new = mvmul_integer_loop.mvmul(*operands, masks, integer_flushes(numerics))
-    else:
-        reading = source_fields(numerics, style, dst32, phase, formats)
-        new = mvmul_loop.mvmul(numerics, *operands, reading, dst_fields(style, dst32))
     return new.reshape(*leading, rows, COLUMNS)
+
+
+def product_of(
+    numerics: TensixNumerics, style: Style, dst32: bool, phase: int, formats: tuple[Format, Format]
+) -> Callable[..., np.ndarray]:
+    """Return MVMUL with these settings, which are not checked: the function of `mvmul_loop`, but for its last arguments."""
+    # The compiler is loaded with the first call.
+    from bitpath.golden.tensix.matrix import mvmul_integer_loop, mvmul_loop
+
+    if style is Style.INT8:
+        fields = (integer_mask_b(phase), integer_mask_a(phase), *integer_flushes(numerics))
+        return partial(mvmul_integer_loop.mvmul, fields=tuple(map(np.int32, fields)))
+    reading = mvmul_loop.signed(source_fields(numerics, style, dst32, phase, formats))
+    general = mvmul_loop.general_fields(numerics, dst_fields(style, dst32))
+    return partial(mvmul_loop.mvmul, reading=reading, general=general)
 
 
 def _numbers(own: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray:

@@ -21,8 +21,7 @@ def mvmul(
     src_b: np.ndarray,
     src_a: np.ndarray,
     which: tuple[np.ndarray, np.ndarray],
-    masks: tuple[int, int],
-    flushes: tuple[bool, bool],
+    fields: tuple[np.int32, ...],
 ) -> np.ndarray:
     """Return the new Dst words, uint32 [n, rows * 16].
 
@@ -31,14 +30,13 @@ def mvmul(
     dst : uint32 [n, rows * 16].
     src_b, src_a : logical words, uint32 [m, rows, 16] and [l, 16, 16].
     which : for each of the n blocks, the numbers of its SrcB and its SrcA.
-    masks : magnitude bits of SrcB and SrcA that the phase multiplies.
-    flushes : True for SrcB and for SrcA if a word whose exponent field is 0 is 0.
+    fields : magnitude bits of SrcB and of SrcA that the phase multiplies; 1 for SrcB and for SrcA if a word whose exponent field is
+        0 is 0.
     """
     operands = [owned(each) for each in (src_b, src_a)]
     numbers = [owned(each) for each in which]
     dst = owned(dst)
     result = np.empty(dst.shape, np.uint32)
-    fields = [np.int32(each) for each in (*masks, *flushes)]
 
     def work(part: slice) -> None:
         _mvmul(dst[part], *operands, *(each[part] for each in numbers), result[part], *fields)

@@ -66,13 +66,12 @@ def signed(fields: Any) -> Any:
 
 
 def mvmul(
-    numerics: TensixNumerics,
     dst: np.ndarray,
     src_b: np.ndarray,
     src_a: np.ndarray,
     which: tuple[np.ndarray, np.ndarray],
     reading: SourceFields,
-    dst_fields: tuple[int, int],
+    general: General,
 ) -> np.ndarray:
     """Return the new Dst words, uint32 [n, rows * 16].
 
@@ -81,17 +80,15 @@ def mvmul(
     dst : uint32 [n, rows * 16].
     src_b, src_a : logical words, uint32 [m, rows, 16] and [l, 16, 16].
     which : for each of the n blocks, the numbers of its SrcB and its SrcA.
-    reading : masks and shifts that unpack the words.
-    dst_fields : exponent and fraction bits of a Dst word.
+    reading : masks and shifts that unpack the words, as `signed` returns them.
+    general : fields of the numerics.
     """
-    operands = [owned(each) for each in (src_b, src_a)]
-    numbers = [owned(each) for each in which]
-    dst = owned(dst)
+    src_b, src_a, dst = owned(src_b), owned(src_a), owned(dst)
+    which_b, which_a = owned(which[0]), owned(which[1])
     result = np.empty(dst.shape, np.uint32)
-    arguments = signed(reading), general_fields(numerics, dst_fields)
 
     def work(part: slice) -> None:
-        _mvmul(dst[part], *operands, *(each[part] for each in numbers), result[part], *arguments)
+        _mvmul(dst[part], src_b, src_a, which_b[part], which_a[part], result[part], reading, general)
 
     in_parallel(work, shares(len(dst), BLOCKS))
     return result

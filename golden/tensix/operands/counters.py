@@ -28,8 +28,8 @@ RWCs, SETRWC, INCRWC; the bits of the words from ttsim v1.10.0, BIAS's clear bit
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Self, TypeVar
 
 from bitpath.golden.arrays.arguments import checked, integer
 from bitpath.golden.tensix.declarations.encodings import (
@@ -47,6 +47,15 @@ from bitpath.golden.tensix.declarations.encodings import (
 )
 from bitpath.golden.tensix.declarations.formats import Chip
 
+Record = TypeVar("Record")
+
+
+def changed(record: Record, **values: Any) -> Record:
+    """Return a frozen record with other values of fields, which are not checked: counters have wrapped."""
+    new = object.__new__(type(record))
+    new.__dict__.update(record.__dict__, **values)
+    return new
+
 
 @dataclass(frozen=True)
 class Counters:
@@ -62,11 +71,11 @@ class Counters:
     def put(self, name: str, number: int) -> Self:
         """Return the counters with value and Cr of one set."""
         number %= 1 << self.WIDTHS[name]
-        return replace(self, **{name: number, f"{name}_cr": number})
+        return changed(self, **{name: number, f"{name}_cr": number})
 
     def add(self, name: str, number: int) -> Self:
         """Return the counters with a number added to a value."""
-        return replace(self, **{name: (getattr(self, name) + number) % (1 << self.WIDTHS[name])})
+        return changed(self, **{name: (getattr(self, name) + number) % (1 << self.WIDTHS[name])})
 
     def add_cr(self, name: str, number: int) -> Self:
         """Return the counters with a number added to a Cr, which becomes the value."""
@@ -117,7 +126,10 @@ class Adc:
 
     def replaced(self, number: int, channel: Channel) -> "Adc":
         """Return the counters with another channel."""
-        return replace(self, **{f"channel_{number}": channel})
+        return changed(self, **{f"channel_{number}": channel})
+
+
+UNIT_NAMES = ("unpacker_0", "unpacker_1", "packers")
 
 
 @checked
@@ -129,7 +141,6 @@ class Adcs:
     unpacker_1: Adc = Adc()
     packers: Adc = Adc()
 
-    @checked
     def unit(self, number: int) -> Adc:
         """Return the counters of unpacker 0, unpacker 1 or the packers, by number.
 
@@ -137,9 +148,8 @@ class Adcs:
         ------
         TypeError, ValueError : not 0 to 2.
         """
-        return (self.unpacker_0, self.unpacker_1, self.packers)[integer("unit", number, range(UNITS))]
+        return getattr(self, UNIT_NAMES[integer("unit", number, range(UNITS))])
 
-    @checked
     def updated(self, units: int, step: Callable[[Adc], Adc]) -> "Adcs":
         """Return the counters after a step of some units: bits of `units` for unpacker 0, unpacker 1 and the packers.
 
@@ -148,9 +158,8 @@ class Adcs:
         TypeError, ValueError : `units` is no integer of 3 bits.
         """
         units = integer("units", units, range(1 << UNITS))
-        names = [each.name for each in fields(self)]
-        changed = {name: step(getattr(self, name)) for place, name in enumerate(names) if units >> place & 1}
-        return replace(self, **changed)
+        stepped = {name: step(getattr(self, name)) for place, name in enumerate(UNIT_NAMES) if units >> place & 1}
+        return changed(self, **stepped)
 
 
 @checked
@@ -181,7 +190,7 @@ def setadcxx(adc: Adc, *, start: int, end: int) -> Adc:
     TypeError, ValueError : no integer of 10 bits.
     """
     start, end = integer("start", start, range(1 << 10)), integer("end", end, range(1 << 10))
-    return Adc(channel_0=adc.channel_0.put("x", start), channel_1=adc.channel_1.put("x", end))
+    return changed(adc, channel_0=adc.channel_0.put("x", start), channel_1=adc.channel_1.put("x", end))
 
 
 @checked
@@ -221,8 +230,12 @@ def unpacr_increments(adc: Adc, *, ch0_y: int, ch0_z: int, ch1_y: int, ch1_z: in
     TypeError, ValueError : no integer of 2 bits.
     """
     given = {"ch0_y": ch0_y, "ch0_z": ch0_z, "ch1_y": ch1_y, "ch1_z": ch1_z}
-    for name, value in given.items():
-        number = integer(name, value, range(4))
+    return add_values(adc, **{name: integer(name, value, range(4)) for name, value in given.items()})
+
+
+def add_values(adc: Adc, **values: int) -> Adc:
+    """Return the counters with numbers added to values, named as UNPACR's fields are; they are not checked."""
+    for name, number in values.items():
         adc = adc.replaced(int(name[2]), adc.channel(int(name[2])).add(name[4], number))
     return adc
 
@@ -335,11 +348,14 @@ def modifier_number(rwc: Rwc, index: int, *, chip: Chip | str, set_base: bool = 
     """
     of_chip = Chip(chip)
     index = integer("index", index, range(1 << INDEX_BITS[of_chip]))
-    if of_chip is Chip.WORMHOLE:
-        return index + (MODIFIERS // 2 if rwc.extra_bit or set_base else 0)
-    if set_base:
+    if set_base and of_chip is Chip.BLACKHOLE:
         raise ValueError("set_base must be False for blackhole, which has no ADDR_MOD_SET_Base")
-    return index
+    return settled_number(rwc, index, chip=of_chip, set_base=set_base)
+
+
+def settled_number(rwc: Rwc, index: int, *, chip: Chip, set_base: bool) -> int:
+    """Return the number of `modifier_number`, whose arguments are not checked."""
+    return index + MODIFIERS // 2 if chip is Chip.WORMHOLE and (rwc.extra_bit or set_base) else index
 
 
 @checked
@@ -354,18 +370,19 @@ def apply_modifier(rwc: Rwc, modifier: Modifier, *, chip: Chip | str, fidelity: 
     ------
     TypeError, ValueError : another chip.
     """
-    ab, dst, bias = modifier.ab, modifier.dst, modifier.bias
-    after = _modified(rwc, "src_a", increment=ab & 63, cr=ab >> 6 & 1, clear=ab >> 7 & 1)
-    after = _modified(after, "src_b", increment=ab >> 8 & 63, cr=ab >> 14 & 1, clear=ab >> 15 & 1)
-    after = _modified(after, "dst", increment=dst & 1023, cr=dst >> 10 & 1, clear=dst >> 11 & 1, c_to_cr=dst >> 12 & 1)
+    return after_modifier(rwc, modifier.ab, modifier.dst, modifier.bias, chip=Chip(chip), fidelity=fidelity)
+
+
+def after_modifier(rwc: Rwc, ab: int, dst: int, bias: int, *, chip: Chip, fidelity: bool = True) -> Rwc:
+    """Return the counters after a modifier's words, which are not checked; `apply_modifier` says more."""
+    after = _stepped(rwc, "src_a", increment=ab & 63, cr=ab >> 6 & 1, clear=ab >> 7 & 1)
+    after |= _stepped(rwc, "src_b", increment=ab >> 8 & 63, cr=ab >> 14 & 1, clear=ab >> 15 & 1)
+    after |= _stepped(rwc, "dst", increment=dst & 1023, cr=dst >> 10 & 1, clear=dst >> 11 & 1, c_to_cr=dst >> 12 & 1)
     if fidelity:
-        phase = 0 if dst >> 15 & 1 else (rwc.fidelity_phase + (dst >> 13 & 3)) % (1 << PHASE_BITS)
-        after = replace(after, fidelity_phase=phase)
-    if Chip(chip) is Chip.BLACKHOLE:
-        return after
-    if bias >> 4 & 1:
-        return replace(after, extra_bit=0)
-    return replace(after, extra_bit=rwc.extra_bit ^ bool(bias & 3))
+        after["fidelity_phase"] = 0 if dst >> 15 & 1 else (rwc.fidelity_phase + (dst >> 13 & 3)) % (1 << PHASE_BITS)
+    if bias and chip is Chip.WORMHOLE:
+        after["extra_bit"] = 0 if bias >> 4 & 1 else rwc.extra_bit ^ bool(bias & 3)
+    return changed(rwc, **after)
 
 
 @checked
@@ -394,7 +411,7 @@ def setrwc(rwc: Rwc, *, which: int, cr: int = 0, src_a: int = 0, src_b: int = 0,
         if which >> place & 1 or from_value:
             base = getattr(rwc, name) if from_value else getattr(rwc, f"{name}_cr") if cr >> place & 1 else 0
             after = after.put(name, base + value)
-    return replace(after, fidelity_phase=0) if which >> 3 & 1 else after
+    return changed(after, fidelity_phase=0) if which >> 3 & 1 else after
 
 
 @checked
@@ -411,20 +428,22 @@ def incrwc(rwc: Rwc, *, cr: int = 0, src_a: int = 0, src_b: int = 0, dst: int = 
     TypeError, ValueError : no integer, or too large for its field.
     """
     cr = integer("cr", cr, range(8))
-    after = rwc
+    after: dict[str, int] = {}
     for place, (name, value) in enumerate(_fields(src_a=src_a, src_b=src_b, dst=dst).items()):
-        after = _modified(after, name, increment=value, cr=cr >> place & 1)
-    return after
+        after |= _stepped(rwc, name, increment=value, cr=cr >> place & 1)
+    return changed(rwc, **after)
 
 
 def _fields(**values: int) -> dict[str, int]:
     return {name: integer(name, value, range(16)) for name, value in values.items()}
 
 
-def _modified(rwc: Rwc, name: str, *, increment: int, cr: int = 0, clear: int = 0, c_to_cr: int = 0) -> Rwc:
-    """Return the counters with one of them cleared or incremented."""
+def _stepped(rwc: Rwc, name: str, *, increment: int, cr: int = 0, clear: int = 0, c_to_cr: int = 0) -> dict[str, int]:
+    """Return the new value, and Cr if it changes, of a counter that is cleared or incremented."""
+    cr_name, mask = f"{name}_cr", (1 << RWC_WIDTHS[name]) - 1
     if clear:
-        return rwc.put(name, 0)
-    if c_to_cr:
-        return rwc.put(name, getattr(rwc, name) + increment)
-    return rwc.add_cr(name, increment) if cr else rwc.add(name, increment)
+        return {name: 0, cr_name: 0}
+    if not (c_to_cr or cr or increment):
+        return {}
+    value = getattr(rwc, cr_name if cr and not c_to_cr else name) + increment & mask
+    return {name: value, cr_name: value} if c_to_cr or cr else {name: value}

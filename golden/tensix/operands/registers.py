@@ -3,11 +3,10 @@
 Ref: tt-isa-documentation 3930471, Dst and MVMUL.
 """
 
-from itertools import accumulate
-
 import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_choice, checked, integer
+from bitpath.golden.arrays.parallel import owned
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_ROWS,
     DST16_ROWS,
@@ -15,7 +14,6 @@ from bitpath.golden.tensix.declarations.formats import (
     LAYOUTS,
     SRC_ROWS,
     Chip,
-    Segment,
     Style,
     WordLayout,
 )
@@ -42,8 +40,7 @@ def to_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
     ------
     TypeError, ValueError : another dtype; an unknown layout; words wider than the layout.
     """
-    layout = _checked(words, layout)
-    return _assemble(_take_apart(words, layout.logical), layout.physical)
+    return reordered(words, _checked(words, layout), to_physical=True)
 
 
 @checked
@@ -54,8 +51,18 @@ def from_physical(words: np.ndarray, layout: WordLayout | str) -> np.ndarray:
     ------
     TypeError, ValueError : as `to_physical`.
     """
-    layout = _checked(words, layout)
-    return _assemble(_take_apart(words, layout.physical), layout.logical)
+    return reordered(words, _checked(words, layout), to_physical=False)
+
+
+def reordered(words: np.ndarray, layout: WordLayout, *, to_physical: bool) -> np.ndarray:
+    """Return uint32 words of a layout in its other order."""
+    # The compiler is loaded with the first call.
+    from bitpath.golden.tensix.operands import registers_loop
+
+    result = np.empty(words.shape, np.uint32)
+    moves = registers_loop.route(layout, to_physical=to_physical)
+    registers_loop.reorder(owned(words.reshape(-1)), moves, result.reshape(-1))
+    return result
 
 
 def _checked(words: np.ndarray, layout: WordLayout | str) -> WordLayout:
@@ -64,27 +71,6 @@ def _checked(words: np.ndarray, layout: WordLayout | str) -> WordLayout:
     check_array("words", words, np.uint32)
     check_width("words", words, layout.width)
     return layout
-
-
-def _positions(segments: tuple[Segment, ...]) -> list[tuple[Segment, int]]:
-    """Return each segment with the position of its lowest bit in the word."""
-    starts = accumulate((segment.width for segment in reversed(segments)), initial=0)
-    return list(zip(reversed(segments), starts, strict=False))
-
-
-def _take_apart(words: np.ndarray, segments: tuple[Segment, ...]) -> dict[str, np.ndarray]:
-    fields: dict[str, np.ndarray] = {}
-    for segment, position in _positions(segments):
-        bits = words >> position & (1 << segment.width) - 1
-        fields[segment.name] = fields.get(segment.name, np.uint32(0)) | bits << segment.low
-    return fields
-
-
-def _assemble(fields: dict[str, np.ndarray], segments: tuple[Segment, ...]) -> np.ndarray:
-    words = np.zeros_like(fields["sign"])
-    for segment, position in _positions(segments):
-        words |= (fields[segment.name] >> segment.low & (1 << segment.width) - 1) << position
-    return words
 
 
 INT32_MAX = (1 << 31) - 1

@@ -19,7 +19,7 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.declarations.sfpu import COLUMNS, GENERAL, LANES
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.sfpu.conversion import WIDE_LOADS, WIDE_MODES, StoreMode
-from bitpath.golden.tensix.sfpu.execute import store_template
+from bitpath.golden.tensix.sfpu.execute import OPERATIONS, store_template
 from bitpath.golden.tensix.sfpu.lanes import Lanes
 from bitpath.golden.tensix.sfpu.macro import loaded_register
 
@@ -29,6 +29,8 @@ BY_CONFIGURATION = 0
 """Mode that SFPU_Fp32_enabled and SrcB's format decide."""
 WIDE = {"SFPLOAD": WIDE_LOADS, "SFPLOADMACRO": WIDE_LOADS, "SFPSTORE": WIDE_MODES}
 """Modes of 32-bit words."""
+INSTRUCTIONS = frozenset((*OPERATIONS, *WIDE))
+"""Every instruction of the Vector unit."""
 
 
 class Place(NamedTuple):

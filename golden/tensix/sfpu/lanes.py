@@ -16,6 +16,8 @@ from bitpath.golden.tensix.declarations.sfpu import (
     LANES,
     MISC,
     PRNG,
+    PROGRAMMED,
+    PROGRAMMED_DEFAULTS,
     REGISTERS,
     ROTATED,
     SEQUENCE,
@@ -61,7 +63,7 @@ class Lanes:
         units = prod(self.batch)
         object.__setattr__(self, "words", np.zeros((WORDS, units, LANES), np.uint32))
         object.__setattr__(self, "bits", np.zeros((BITS, units, LANES), bool))
-        for register, value in CONSTANTS.items():
+        for register, value in (*CONSTANTS.items(), *zip(PROGRAMMED, PROGRAMMED_DEFAULTS, strict=True)):
             self.words[register] = value
         self.words[15] = 2 * np.arange(LANES)
         self.bits[[FLAGS, USE_FLAGS]] = numerics_or_default(numerics).sfpu_reset_conditional

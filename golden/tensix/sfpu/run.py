@@ -33,6 +33,7 @@ from bitpath.golden.tensix.operands.arguments import check_width, format_member
 from bitpath.golden.tensix.operands.counters import Modifier, Rwc, apply_modifier, incrwc, modifier_number, setrwc
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
 from bitpath.golden.tensix.sfpu.access import (
+    INSTRUCTIONS,
     ROWS,
     WIDE,
     Place,
@@ -43,11 +44,8 @@ from bitpath.golden.tensix.sfpu.access import (
     mode_of,
 )
 from bitpath.golden.tensix.sfpu.clock import Clock
-from bitpath.golden.tensix.sfpu.execute import OPERATIONS, execute
+from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.tensix.sfpu.lanes import Lanes
-
-INSTRUCTIONS = (*OPERATIONS, *WIDE)
-"""Every instruction of the Vector unit."""
 
 
 @dataclass(kw_only=True)

@@ -36,11 +36,16 @@ of the time to emit it."""
 
 
 def word_memory(m: Module, platform: Any, name: str, values: Mapping[str, Any], depth: int) -> None:
-    """Add a memory of ``depth`` words with the members of :class:`MemorySlice` on ``values``, its words as wide as the data."""
+    """Add a memory of ``depth`` words with the members of :class:`MemorySlice` on ``values``, its words as wide as the data.
+
+    An enable of several bits has one for each equal part of a word.
+    """
     words = {key: Value.cast(value) for key, value in values.items()}
-    bits = len(words["write_data"])
+    bits, enables = len(words["write_data"]), len(words["write_enable"])
     width = gcd(bits, SLICE_BITS)
-    repeat(m, platform, name, words, MemorySlice, (width, depth), bits // width, spread=("write_data", "read_data"))
+    spread = ("write_data", "read_data", *(("write_enable",) if enables > 1 else ()))
+    parts = max(1, enables * width // bits)
+    repeat(m, platform, name, words, MemorySlice, (width, depth, parts), bits // width, spread=spread)
 
 
 class MemorySlice(wiring.Component):
@@ -51,28 +56,29 @@ class MemorySlice(wiring.Component):
     Parameters
     ----------
     width, depth : bits of a word, and number of words.
+    parts : parts of a word with a write enable each.
 
     Members
     -------
-    write_address : In, write_data : In(width), write_enable : In(1)
+    write_address : In, write_data : In(width), write_enable : In(parts)
     read_address : In, read_enable : In(1), read_data : Out(width)
     """
 
-    def __init__(self, width: int, depth: int):
-        self.width, self.depth = width, depth
-        super().__init__(self.ports(width, depth))
+    def __init__(self, width: int, depth: int, parts: int = 1):
+        self.width, self.depth, self.parts = width, depth, parts
+        super().__init__(self.ports(width, depth, parts))
 
     @staticmethod
-    def ports(width: int, depth: int) -> dict[str, wiring.Member]:
+    def ports(width: int, depth: int, parts: int = 1) -> dict[str, wiring.Member]:
         """Return the members of one memory."""
         address = In(ceil_log2(depth))
-        write = {"write_address": address, "write_data": In(width), "write_enable": In(1)}
+        write = {"write_address": address, "write_data": In(width), "write_enable": In(parts)}
         return write | {"read_address": address, "read_enable": In(1), "read_data": Out(width)}
 
     def elaborate(self, platform):
         m = Module()
         m.submodules.cells = cells = memory.Memory(shape=self.width, depth=self.depth, init=[])
-        write, read = cells.write_port(), cells.read_port()
+        write, read = cells.write_port(granularity=self.width // self.parts), cells.read_port()
         m.d.comb += [
             write.addr.eq(self.write_address),
             write.data.eq(self.write_data),

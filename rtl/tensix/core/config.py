@@ -7,10 +7,11 @@ from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNume
 from bitpath.rtl.common.config import UnitConfig, power_of_two
 from bitpath.rtl.tensix.matrix.instruction import MatrixUnitConfig
 from bitpath.rtl.tensix.pack.layouts import PackerConfig
+from bitpath.rtl.tensix.sfpu.layouts import SfpuConfig
 from bitpath.rtl.tensix.unpack.layouts import ConversionConfig
 
-UNPACK_ROWS = 4
-"""Rows that an unpacker writes in a cycle at most: 64 bytes of 8-bit datums."""
+UNPACK_ROWS = 8
+"""Rows that an unpacker writes in a cycle at most: 64 bytes of 4-bit datums."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,6 +80,11 @@ class TensixCoreConfig(AddressConfig, unit="tensix_core"):
     def unit(self) -> MatrixUnitConfig:
         """Configuration of the Matrix unit."""
         return MatrixUnitConfig(rows=self.rows, cols=self.cols, numerics=self.numerics)
+
+    @property
+    def sfpu(self) -> SfpuConfig:
+        """Configuration of the Vector unit."""
+        return SfpuConfig(chip=self.chip, numerics=self.numerics)
 
     @property
     def unpack_conversion(self) -> ConversionConfig:

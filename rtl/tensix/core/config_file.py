@@ -93,6 +93,7 @@ class ConfigFile(wiring.Component):
     i : In(stream of written_by), always ready; other instructions than those above are ignored
     shared : Out(2 x config_layout), both banks of the fields that threads share
     own : Out(3 x thread_config_layout), each thread's own fields
+    seeded : Out(1), PRNG_SEED is written at the end of the cycle
     write : Out(stream of THREAD_WRITE), a SETC16 in its cycle, for the counters of the thread ``i.p.thread``
     illegal : Out(1), the instruction names a register that the chip has not, or sets bits that no field has; it writes nothing
     """
@@ -105,6 +106,7 @@ class ConfigFile(wiring.Component):
                 "i": In(stream.Signature(written_by(chip), always_ready=True)),
                 "shared": Out(data.ArrayLayout(config_layout(chip), BANKS)),
                 "own": Out(data.ArrayLayout(thread_config_layout(chip), THREADS)),
+                "seeded": Out(1),
                 "write": Out(stream.Signature(THREAD_WRITE, always_ready=True)),
                 "illegal": Out(1),
             }
@@ -168,6 +170,8 @@ class ConfigFile(wiring.Component):
             aligned = instruction.register[2:] == register // WIDE
             here = aligned & (wide | (instruction.register[:2] == register % WIDE))
             m.d.comb += named_here.eq(self.i.valid & ~self.illegal & (copies | masks) & here)
+            if register == FIELDS[chip]["prng_seed"][0].register:
+                m.d.comb += self.seeded.eq(named_here)
             for bank in range(BANKS):
                 held = Signal(REGISTER_BITS, name=f"register_{bank}_{register}")
                 registers[bank][register] = held

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, OPCODE_LOW, WORD_BITS
 from bitpath.golden.tensix.declarations.formats import Chip
+from bitpath.golden.tensix.declarations.sfpu import FIRST_TEMPLATE, MODES
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.unit import Covered, Unit
 from bitpath.rtl.tensix.core.config import ChipConfig
@@ -27,19 +28,18 @@ ADC = ("SETADC", "SETADCXX", "SETADCXY", "SETADCZW", "INCADCXY", "INCADCZW", "AD
 CONFIG = ("WRCFG", "SETC16", "RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3", "SETDMAREG")
 SEMAPHORES = ("SEMINIT", "SEMPOST", "SEMGET")
 WAITS = ("STALLWAIT", "SEMWAIT")
-EXECUTED = (*MATRIX, *MOVES, *BANKS, *RWC, *ADC, *CONFIG, *SEMAPHORES, *WAITS, "UNPACR", "PACR", "NOP")
+VECTOR = tuple(name for name in BY_NAME[Chip.BLACKHOLE] if name.startswith("SFP") and name != "SFPLOADMACRO")
+EXECUTED = (*MATRIX, *MOVES, *BANKS, *RWC, *ADC, *CONFIG, *SEMAPHORES, *WAITS, *VECTOR, "UNPACR", "PACR", "NOP")
 """Instructions that a core executes."""
 ZERO_FIELDS = {
-    "UNPACR": ("context", "context_counter", "row_search"),
+    "UNPACR": ("row_search",),
     "PACR": (
         "config_context",
         "row_pad",
         "strided",
         "counter_context",
-        "zero",
         "override_thread",
         "context_control",
-        "flush",
     ),
     "UNPACR_NOP": ("bank",),
     "ZEROACC": ("revert",),
@@ -66,7 +66,7 @@ def instruction_layout(chip: Chip) -> data.StructLayout:
 
 def named(instruction: data.View, *names: str) -> Value:
     """Return 1 if a decoded instruction has one of these names; opcodes are the same on both chips."""
-    return instruction.opcode.matches(*(BY_NAME[Chip.WORMHOLE][name].opcode for name in names))
+    return instruction.opcode.matches(*(BY_NAME[Chip.BLACKHOLE][name].opcode for name in names))
 
 
 def clearing(chip: Chip, instruction: data.View) -> Value:
@@ -102,8 +102,8 @@ class Decode(wiring.Component):
 
         - WORD: no instruction has this opcode, or bits outside of the instruction's fields are set;
         - OPERATION: an instruction of the chip that a core does not execute: a name that is not in `EXECUTED`, a field of
-          `ZERO_FIELDS` that is not 0 or of `FIELD_VALUES` that has another value, an UNPACR_NOP that clears SrcB to minus infinity,
-          a SEMWAIT that waits for nothing, or Blackhole's SETDVALID
+          `ZERO_FIELDS` that is not 0 or of `FIELD_VALUES` that has another value, a reserved modifier of the Vector unit's, an UNPACR_NOP that clears SrcB to minus infinity,
+          or a SEMWAIT that waits for nothing
     """
 
     clocked = False
@@ -136,10 +136,13 @@ class Decode(wiring.Component):
                             refused |= ~fields[field].matches(*values)
                     if encoding.name == "UNPACR_NOP":
                         refused |= fields["unpacker"] & _lowest(chip, fields)
+                    if encoding.name in MODES[chip]:
+                        # Words that become templates may have any modifier.
+                        refused |= ~fields["mod"].matches(*MODES[chip][encoding.name]) & (fields["vd"] < FIRST_TEMPLATE)
+                    if encoding.name == "SFP_STOCH_RND" and chip is Chip.BLACKHOLE:
+                        refused |= fields["rounding"].all() & (fields["vd"] < FIRST_TEMPLATE)
                     if encoding.name == "SEMWAIT":
                         refused |= ~(fields["while_zero"] | fields["at_maximum"])
-                    if encoding.name == "SETDVALID" and chip is Chip.BLACKHOLE:
-                        refused = Const(1)  # its bank would have no format
                     strays = stray(word, encoding.name, chip)
                     m.d.comb += self.fault.eq(first_of((strays, Fault.WORD), (refused, Fault.OPERATION)))
             with m.Default():

@@ -20,6 +20,7 @@ from bitpath.rtl.tensix.unpack.layouts import ROW_BITS
 
 LINE_BITS = 128
 """Bits of the 16 bytes that an address counts."""
+LINE_BYTES = LINE_BITS // 8
 LINES = ROW_BITS // LINE_BITS
 
 
@@ -41,7 +42,7 @@ class L1Memory(wiring.Component):
     -------
     unpack_address, exponent_address, other_address : In, addresses in units of 16 bytes
     unpack_data, exponent_data, other_data : Out(512)
-    write_address : In, write_data : In(512), write_lines : In(4), an enable for each 16 bytes
+    write_address : In, write_data : In(512), write_bytes : In(64), an enable for each byte
     """
 
     def __init__(self, words: int):
@@ -57,7 +58,7 @@ class L1Memory(wiring.Component):
                 "other_data": Out(ROW_BITS),
                 "write_address": address,
                 "write_data": In(ROW_BITS),
-                "write_lines": In(LINES),
+                "write_bytes": In(ROW_BITS // 8),
             }
         )
 
@@ -74,7 +75,7 @@ class L1Memory(wiring.Component):
     def _copy(self, m: Module, platform: Any, name: str, asked: Value, found: Value) -> None:
         """Add a copy of the memory for one read port."""
         written = self.write_address
-        enables, lines = self.write_lines, self.write_data
+        enables, lines = self.write_bytes, self.write_data
         read = []
         for number in range(LINES):
             # The line of an access that is in this memory, and its row there.
@@ -82,7 +83,7 @@ class L1Memory(wiring.Component):
             values = {
                 "write_address": Signal(ceil_log2(self.words), name=f"{name}_write_address_{number}"),
                 "write_data": Signal(LINE_BITS, name=f"{name}_write_data_{number}"),
-                "write_enable": Signal(name=f"{name}_write_enable_{number}"),
+                "write_enable": Signal(LINE_BYTES, name=f"{name}_write_enable_{number}"),
                 "read_address": Signal(ceil_log2(self.words), name=f"{name}_read_address_{number}"),
                 "read_enable": 1,
                 "read_data": Signal(LINE_BITS, name=f"{name}_read_data_{number}"),
@@ -91,7 +92,7 @@ class L1Memory(wiring.Component):
                 lane.eq(number - written[:2]),
                 values["write_address"].eq((written + lane)[2:]),
                 values["write_data"].eq(lines.word_select(lane, LINE_BITS)),
-                values["write_enable"].eq(enables.bit_select(lane, 1)),
+                values["write_enable"].eq(enables.word_select(lane, LINE_BYTES)),
                 values["read_address"].eq((asked + (LINES - 1 - number))[2:]),
             ]
             word_memory(m, platform, f"{name}_{number}", values, self.words)

@@ -20,10 +20,12 @@ from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.config_file import field_of
 from bitpath.rtl.tensix.core.decode import MOVES, clearing, handing_over, named
+from bitpath.rtl.tensix.core.dst_rows import RowOrder, ordered, row_order
 from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, StyleCode
 from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS, Instruction, Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.mover import Move, MoveKind
+from bitpath.rtl.tensix.matrix.source_to_dst import SHORT_FORMATS
 
 OPCODES = ("MVMUL", "DOTPV", "GAPOOL", "ELWMUL", "ELWADD", "ELWSUB", "ZEROACC", "GMPOOL")
 ELEMENTWISE = ("ELWMUL", "ELWADD", "ELWSUB")
@@ -33,11 +35,18 @@ ROW_BROADCAST = 0x3F9
 """Bits of the first Dst row of an MVMUL with row broadcast."""
 
 
+class BankFormat(data.Struct):
+    """Format that a bank implies; not ``known`` behind a SETDVALID."""
+
+    code: FORMAT_BITS
+    known: 1
+
+
 class Implied(data.Struct):
     """Formats that the banks imply which the Matrix unit reads next."""
 
-    src_a: FORMAT_BITS
-    src_b: FORMAT_BITS
+    src_a: BankFormat
+    src_b: BankFormat
 
 
 class MatrixOperands(wiring.Component):
@@ -52,9 +61,9 @@ class MatrixOperands(wiring.Component):
     view : In(view_layout)
     implied : In(Implied), which Blackhole reads
     o : Out(Instruction)
-    refused : Out(1), a core does not execute the instruction: formats of different styles or of none, SrcB's denormals in MVMUL,
-        DOTPV or GAPOOL, a fidelity phase in ELWADD or ELWSUB, SrcA rows that the numerics do not allow, 32-bit Dst rows from 512
-        on
+    refused : Out(1), a core does not execute the instruction: formats of different styles, of none or unknown ones, SrcB's denormals in MVMUL,
+        DOTPV or GAPOOL, a fidelity phase in ELWADD or ELWSUB, SrcA rows that the numerics do not allow; with Blackhole's
+        permutations of Dst rows eight swizzled rows, and 16 remapped rows of a ZEROACC
     idles : Out(1), the unit has nothing to do: a ZEROACC of 16 rows that do not exist
     """
 
@@ -89,7 +98,6 @@ class MatrixOperands(wiring.Component):
             o.phase.eq(phase),
             o.src_a_row.eq(src_a_row),
             o.src_b_row.eq(Mux(broadcasts, view.rwc.src_b.value, view.rwc.src_b.value & ~(BLOCK_ROWS - 1))),
-            o.dst_row.eq(row & ~(BLOCK_ROWS - 1)),
             o.broadcast_row.eq(broadcasts),
             o.broadcast_column.eq(elementwise & instruction.broadcast_column),
             o.keep_src_b_denormals.eq(elementwise & shared.zero_flag_disabled_src[0]),
@@ -98,13 +106,15 @@ class MatrixOperands(wiring.Component):
             Cat(o.flip_a, o.flip_b).eq(Mux(clears, 0, instruction.flip)),
             Cat(o.release_a, o.release_b).eq(Mux(clears, 0, instruction.flip & ~own.clear_dvalid_disable[0])),
         ]
+        order, wide, aligned = Signal(RowOrder), self._wide(), Signal(DST_ROW_BITS)
+        m.d.comb += [order.eq(row_order(shared)), aligned.eq(row & ~(BLOCK_ROWS - 1))]
         with m.If(pools):
-            m.d.comb += o.dst_row.eq(row & ~(BLOCK_ROWS // 2 - 1))
+            m.d.comb += aligned.eq(row & ~(BLOCK_ROWS // 2 - 1))
         with m.Elif(broadcasts & ~elementwise):
-            m.d.comb += o.dst_row.eq(row & ROW_BROADCAST)
-        wide = self._wide()
+            m.d.comb += aligned.eq(row & ROW_BROADCAST)
+        m.d.comb += o.dst_row.eq(ordered(aligned, order, wide))
         with m.If(clears):
-            absent = self._zeroes(m, row, wide)
+            absent = self._zeroes(m, ordered(row, order, wide), wide)
         adds = named(instruction, "ELWADD", "ELWSUB")
         step = self.config.numerics.src_a_row_step
         row_mask = (COLUMNS if step == COLUMNS else BLOCK_ROWS) - 1
@@ -114,19 +124,22 @@ class MatrixOperands(wiring.Component):
             adds & phase.any(),
             ~elementwise & ~clears & (src_a_row & row_mask).any(),
             named(instruction, "GMPOOL") & (src_a_row & COLUMNS - 1).any(),
-            wide & ~clears & row[-1],
+            ~clears & ~pools & wide & order.swizzles,
+            clears & (instruction.mode == Zeroed.SIXTEEN) & order.remaps & ~absent,
             instruction.argmax & named(instruction, "GMPOOL") & ~wide,
         ]
         m.d.comb += [self.refused.eq(Cat(refusals).any()), self.idles.eq(clears & absent)]
         return m
 
     def _formats(self, m: Module) -> Value:
-        """Choose formats, style and width of Dst; return whether the formats are of this style."""
+        """Choose formats, style and width of Dst; return whether the formats are known and of this style."""
         shared, own, o = self.view.shared, self.view.own, self.o
         src_a, src_b = (Value.cast(shared[f"src_{side}_format"][0]) for side in "ab")
+        known = Const(1)
         if self.config.chip is Chip.BLACKHOLE:
-            src_a = Mux(own.implied_src_a_disabled[0], src_a, self.implied.src_a)
-            src_b = Mux(own.implied_src_b_disabled[0], src_b, self.implied.src_b)
+            off_a, off_b = own.implied_src_a_disabled[0], own.implied_src_b_disabled[0]
+            src_a, src_b = Mux(off_a, src_a, self.implied.src_a.code), Mux(off_b, src_b, self.implied.src_b.code)
+            known = (off_a | self.implied.src_a.known) & (off_b | self.implied.src_b.known)
         m.d.comb += [
             o.src_a_format.eq(src_a),
             o.src_b_format.eq(src_b),
@@ -144,13 +157,13 @@ class MatrixOperands(wiring.Component):
             style: src_a.matches(*STYLE_FORMATS[style]) & src_b.matches(*STYLE_FORMATS[style])
             for style in (Style.INT8, Style.FP16, Style.BF16)
         }
-        return Mux(integer, of_style[Style.INT8], Mux(short, of_style[Style.FP16], of_style[Style.BF16]))
+        return known & Mux(integer, of_style[Style.INT8], Mux(short, of_style[Style.FP16], of_style[Style.BF16]))
 
     def _wide(self) -> Value:
         """Return whether Dst has rows of 32 bits."""
         return self.view.shared.fp32_enabled[0] | self.view.shared.int8_math[0]
 
-    def _zeroes(self, m: Module, row: Signal, wide: Value) -> Value:
+    def _zeroes(self, m: Module, row: Value, wide: Value) -> Value:
         """Choose the rows of a ZEROACC; return whether its 16 rows do not exist."""
         instruction, o = self.view.instruction, self.o
         block, sixteen = self._block(m), instruction.mode == Zeroed.SIXTEEN
@@ -204,10 +217,10 @@ class MoveOperands(wiring.Component):
     view : In(view_layout)
     implied : In(Implied), which Blackhole reads
     o : Out(Move)
-    format : Out(4), format that UNPACR_NOP's bank implies
+    format : Out(BankFormat), format that the bank implies which an UNPACR_NOP or a SETDVALID hands over
     rests : Out(1), the instruction changes an unpacker's bank: both unpackers must be idle
     refused : Out(1), a core does not execute the instruction: TF32 with a low half, TF32 or a low half from a 16-bit Dst, an unknown
-        format, 32-bit Dst rows from 512 on
+        format, eight swizzled rows of Blackhole's Dst
     """
 
     clocked = False
@@ -219,7 +232,7 @@ class MoveOperands(wiring.Component):
                 "view": In(view_layout(config.chip)),
                 "implied": In(Implied),
                 "o": Out(Move),
-                "format": Out(FORMAT_BITS),
+                "format": Out(BankFormat),
                 "rests": Out(1),
                 "refused": Out(1),
             }
@@ -232,7 +245,7 @@ class MoveOperands(wiring.Component):
         for name in MOVES:
             with m.If(named(instruction, name)):
                 m.d.comb += o.kind.eq(MoveKind[name])
-        self._formats(m)
+        dst_known, own_known = self._formats(m)
         to_dst, from_dst = named(instruction, "MOVA2D", "MOVB2D"), named(instruction, "MOVD2A", "MOVD2B")
         fp32, tf32 = shared.fp32_enabled[0], o.control.dst_format == Format.TF32
         follows = fp32 & self.config.numerics.moves_follow_fp32
@@ -244,43 +257,53 @@ class MoveOperands(wiring.Component):
             o.control.keeps.eq(shared.zero_flag_disabled_src[0]),
             o.control.masks.eq(named(instruction, "MOVB2D", "MOVB2A")),
             o.control.low_half.eq(low_half),
-            o.control.wide.eq(to_dst & (tf32 | (follows & ~low_half))),
+            o.control.wide.eq(to_dst & (tf32 | follows)),
             o.dst32.eq(fp32 | shared.int8_math[0]),
         ]
-        self._rows(m, row)
+        apart = self._rows(m, row, Mux(to_dst, o.control.wide | low_half, from_dst & o.dst32))
         self._banks(m)
         refusals = [
-            tf32 & low_half,
+            (tf32 | (to_dst & follows)) & low_half,
             from_dst & ~o.dst32 & (low_half | tf32),
-            (to_dst | from_dst) & ~o.control.dst_format.matches(*Format),
-            named(instruction, "MOVB2D", "MOVB2A") & ~o.control.own_format.matches(*Format),
-            Mux(to_dst, o.control.wide | low_half, from_dst & o.dst32) & row[-1],
+            (to_dst | from_dst) & ~(dst_known & o.control.dst_format.matches(*Format)),
+            apart,
+            named(instruction, "MOVB2D", "MOVB2A") & ~(own_known & o.control.own_format.matches(*Format)),
         ]
         m.d.comb += self.refused.eq(Cat(refusals).any())
         return m
 
-    def _formats(self, m: Module) -> None:
-        """Choose formats; the bank of Blackhole's SrcB gives SrcA's format too."""
+    def _formats(self, m: Module) -> tuple[Value, Value]:
+        """Choose formats, Dst's and SrcB's own; return whether they are known. The bank of Blackhole's SrcB gives SrcA's format too."""
         shared, own, o = self.view.shared, self.view.own, self.o
-        src_a, src_b = (Value.cast(shared[f"src_{side}_format"][0]) for side in "ab")
+        src_a, src_b = (Cat(shared[f"src_{side}_format"][0], Const(1, 1)) for side in "ab")
         of_a, of_b, to_b = src_a, src_b, src_a
         if self.config.chip is Chip.BLACKHOLE:
             off_a, off_b = own.implied_src_a_disabled[0], own.implied_src_b_disabled[0]
-            of_a = Mux(off_a, src_a, self.implied.src_a)
-            of_b = Mux(off_b, src_b, self.implied.src_b)
-            to_b = Mux(Mux(named(self.view.instruction, "MOVB2D"), off_a, off_b), src_a, self.implied.src_b)
-        from_a = named(self.view.instruction, "MOVA2D", "MOVD2A")
-        m.d.comb += [o.control.dst_format.eq(Mux(from_a, of_a, to_b)), o.control.own_format.eq(of_b)]
+            bank_a, bank_b = self.implied.src_a.as_value(), self.implied.src_b.as_value()
+            of_a, of_b = Mux(off_a, src_a, bank_a), Mux(off_b, src_b, bank_b)
+            to_b = Mux(Mux(named(self.view.instruction, "MOVB2D"), off_a, off_b), src_a, bank_b)
+        from_a, to_dst = (
+            named(self.view.instruction, *names) for names in (("MOVA2D", "MOVD2A"), ("MOVA2D", "MOVB2D"))
+        )
+        of_dst, of_own, widens = Signal(BankFormat), Signal(BankFormat), Signal()
+        m.d.comb += [
+            of_dst.eq(Mux(from_a, of_a, to_b)),
+            of_own.eq(of_b),
+            widens.eq(to_dst & (shared.fp32_enabled[0] | shared.int8_math[0]) & of_dst.code.matches(*SHORT_FORMATS)),
+            o.control.dst_format.eq(Mux(widens & self.config.numerics.moves_widen_exponent, Format.BF16, of_dst.code)),
+            o.control.own_format.eq(of_own.code),
+        ]
+        return of_dst.known, of_own.known
 
-    def _rows(self, m: Module, dst_row: Value) -> None:
-        """Choose rows, aligned to their number by clearing low bits."""
+    def _rows(self, m: Module, dst_row: Value, wide: Value) -> Value:
+        """Choose rows, aligned to their number by clearing low bits; return whether those of Dst do not stay together."""
         instruction, rwc, o = self.view.instruction, self.view.rwc, self.o
         mode = instruction.mode
         of_b = named(instruction, "MOVB2D")
         several = Mux(named(instruction, "MOVA2D"), 3, 2)
         spread = of_b & mode[ONE_ROW_TO_8]
         alone = Mux(mode[ONE_ROW_TO_8], 3, Mux(mode[FOUR_ROWS], 2, 0))
-        low = Signal(3)
+        low, order, aligned = Signal(3), Signal(RowOrder), Signal(DST_ROW_BITS)
         src_row, src_a_row = Signal(o.src_row.shape()), Signal(o.src_a_row.shape())
         from_b2a = named(instruction, "MOVB2A")
         in_a = named(instruction, "MOVA2D", "MOVD2A")
@@ -296,8 +319,11 @@ class MoveOperands(wiring.Component):
             src_a_row.eq(instruction.src_a_row + rwc.src_a.value),
             o.src_row.eq(src_row ^ Mux(spread, 0, src_row & low)),
             o.src_a_row.eq(src_a_row ^ (src_a_row & low)),
-            o.dst_row.eq(dst_row ^ (dst_row & low)),
+            aligned.eq(dst_row ^ (dst_row & low)),
+            order.eq(row_order(self.view.shared)),
+            o.dst_row.eq(ordered(aligned, order, wide)),
         ]
+        return wide & order.swizzles & (o.rows_log2 == 3)
 
     def _banks(self, m: Module) -> None:
         """Choose the banks to clear, and the owners of the banks after it."""
@@ -334,7 +360,8 @@ class MoveOperands(wiring.Component):
             ]
         formats = self.view.shared.unpack_out_format
         m.d.comb += [
-            self.format.eq(Mux(instruction.unpacker, formats[1], formats[0])),
+            self.format.code.eq(Mux(instruction.unpacker, formats[1], formats[0])),
+            self.format.known.eq(~named(instruction, "SETDVALID")),
             self.rests.eq(o.clears.any() | change.hand_over.any() | change.reset),
         ]
 

@@ -11,11 +11,10 @@ Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddress
 """
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import (
-    BLOCK_FLOATS,
     COLUMNS,
     DST16_ROWS,
     EXPONENT5_FORMATS,
@@ -25,7 +24,8 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.rtl.common.unit import Covered, Judge, Unit
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.config_file import field_of
-from bitpath.rtl.tensix.core.row_packer import ADDRESS_BITS, PACKERS, SOURCES, pack_rows_layout
+from bitpath.rtl.tensix.core.dst_rows import row_order
+from bitpath.rtl.tensix.core.row_packer import ADDRESS_BITS, FLUSH_STEPS, PACKERS, SOURCES, pack_rows_layout
 from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.pack.l1_round import ACCUMULATING_FORMATS
 
@@ -35,6 +35,13 @@ PACKERS_UNIT = 2
 RELATIVE = 31
 """Bit of packer 0's address that adds it to the others'."""
 INTEGERS = (Format.INT32, Format.INT16, Format.INT8)
+MIDDLES = (
+    (Format.BF16, Format.TF32, Format.BFP8, Format.FP16, Format.BFP8A, Format.INT16),
+    (Format.FP32, Format.TF32, Format.BF16, Format.BFP8, Format.INT32, Format.INT8, Format.INT16),
+    (Format.BF16, Format.FP16, Format.BFP8A, Format.FP8, Format.INT16),
+    (Format.FP32, Format.BF16, Format.INT32, Format.INT8),
+)
+"""Intermediate formats that a 16-bit and a 32-bit Dst have, rounded and then raw."""
 SHORT_FORMATS = (*EXPONENT5_FORMATS, Format.INT8)
 
 
@@ -49,10 +56,10 @@ class PackAddress(wiring.Component):
     -------
     view : In(view_layout)
     o : Out(pack_rows_layout)
-    refused : Out(1), a core does not execute the PACR: block floats, E4M3, compression, Blackhole's FP16 with Round_10b, INT16 from
-        a 16-bit Dst, sums of other formats than FP32, BF16 and FP16, a start inside of a row, a number of datums that is no multiple
-        of 16 (on Blackhole other than 16), packers or read interfaces that do not go together, formats of Dst and packer that
-        differ, rows that do not exist, a ReLU mode above 3, a ReLU threshold that is negative or for integers
+    refused : Out(1), a core does not execute the PACR: compression, sums of other formats than FP32, BF16 and FP16, a start inside
+        of a row, a number of datums that is no multiple of 16 (on Blackhole other than 16), packers or read interfaces that do not
+        go together, formats of Dst and packer that differ, more rows than Dst has, a ReLU mode above 3, a ReLU threshold that is
+        negative or for integers, an exponent threshold for integers, formats that the packer does not convert. A flush is not refused for its datums
     """
 
     clocked = False
@@ -85,27 +92,52 @@ class PackAddress(wiring.Component):
             datum.eq(((address >> width_log2) & ~columns) + (near.x.value & columns)),
             count.eq(far.x.value - near.x.value + 1),
         ]
-        refusals = [
+        # A flush takes no datums, so that only its packers, their formats and addresses matter.
+        wrong = [
             datum[:4].any(),
             count[:4].any() | (far.x.value < near.x.value),
-            shared.dst_format[0] != mid_format,
             shared.l1_accumulate[0] & ~out_format.matches(*ACCUMULATING_FORMATS),
             (relu > 3) | (relu > 1) & (shared.relu_threshold[0][-1] | mid_format.matches(*INTEGERS)),
-            ~mid_format.matches(*Format) | mid_format.matches(*(fmt for fmt in BLOCK_FLOATS if fmt not in _MIDDLES)),
-            out_format.matches(*BLOCK_FLOATS) | ~out_format.matches(*Format),
-            field_of(shared, "pack_e4m3").any() & (out_format == Format.FP8),
-            (mid_format == Format.INT16) & ~shared.read_32b[0],
+            ~self._converts(mid_format, out_format),
+            _threshold(shared, 0).any() & mid_format.matches(*INTEGERS),
         ]
-        refusals += self._sources(m, datum[4:], count >> 4)
-        refusals += self._begins(m)
-        if self.config.chip is Chip.BLACKHOLE:
-            refusals.append(shared.round_10b[0] & (mid_format == Format.FP16))
+        rows, packers = self._sources(m, datum[4:], count >> 4)
+        refusals = [
+            ~instruction.flush & Cat(*wrong, rows).any(),
+            packers,
+            shared.dst_format[0] != mid_format,
+            ~mid_format.matches(*Format) | ~out_format.matches(*Format),
+            *self._begins(m),
+        ]
         self._control(m, mid_format, out_format)
-        m.d.comb += [self.o.last.eq(instruction.last), self.refused.eq(Cat(refusals).any())]
+        m.d.comb += [
+            self.o.last.eq(instruction.last),
+            self.o.flush.eq(instruction.flush),
+            self.refused.eq(Cat(refusals).any()),
+        ]
         return m
 
-    def _sources(self, m: Module, start: Value, rows: Value) -> list[Value]:
-        """Choose rows; return the conditions that are refused."""
+    def _converts(self, mid_format: Value, out_format: Value) -> Value:
+        """Return whether the packer converts a format of Dst to one of L1 in this configuration."""
+        shared = self.view.shared
+        wide, raw = shared.read_32b[0], shared.read_raw[0]
+        # Round_10b makes TF32 of it, or narrows FP16.
+        rounds, fp16 = shared.round_10b[0] & ~raw, mid_format == Format.FP16
+        narrow = out_format.matches(*EXPONENT5_FORMATS)
+        to_tf32 = (mid_format == Format.FP32) | ((mid_format == Format.BF16) & (out_format == Format.FP16))
+        if self.config.numerics.round_10b_fp16:
+            narrows = fp16 & ~wide
+            to_tf32 |= fp16 & narrow & wide
+        else:
+            narrows = Const(0)
+        early = Cat(mid_format.matches(*formats) for formats in MIDDLES).bit_select(Cat(wide, raw), 1)
+        integer = mid_format.matches(*INTEGERS)
+        outputs = Mux(integer, out_format == mid_format, ~out_format.matches(*INTEGERS))
+        copies = (mid_format == Format.FP32) & (out_format == Format.TF32) & ~rounds
+        return Mux(rounds, to_tf32 | narrows, early) & outputs & ~copies
+
+    def _sources(self, m: Module, start: Value, rows: Value) -> tuple[Value, Value]:
+        """Choose rows; return whether their number, and whether the packers or interfaces are refused."""
         instruction, shared, o = self.view.instruction, self.view.shared, self.o
         offsets = [shared.packer_dst_offset[k] for k in range(PACKERS[self.config.chip])]
         mask = instruction.packers
@@ -113,21 +145,20 @@ class PackAddress(wiring.Component):
         if self.config.chip is Chip.WORMHOLE:
             m.d.comb += [o.sources.eq(Mux(mask == 0, 1, mask)), o.rows.eq(rows)]
             m.d.comb += [o.first[k].eq(start + offset) for k, offset in enumerate(offsets)]
-            refused = [(mask != 0) & ~mask.matches(*MASKS), rows > DST16_ROWS, rows == 0]
+            wrong, packers = (rows > DST16_ROWS) | (rows == 0), (mask != 0) & ~mask.matches(*MASKS)
         else:
             whole = Signal(SOURCES)
             m.d.comb += [
                 begin.eq(start + offsets[0]),
                 whole.eq(Mux(mask == 0, (1 << SOURCES) - 1, mask)),
-                o.sources.eq(whole),
+                o.sources.eq(Mux(instruction.flush, 1, whole)),
                 o.rows.eq(1),
             ]
             m.d.comb += [o.first[k].eq(Cat(Const(k, 2), begin[2:])) for k in range(SOURCES)]
-            refused = [rows != 1, ((whole << begin[:2]) >> SOURCES).any()]
-        # Rows of 32 bits from 512 on are other rows.
-        last = [(o.first[k] + o.rows - 1)[9:] for k in range(SOURCES)]
-        used = Cat(each.any() & o.sources[k] for k, each in enumerate(last))
-        return [*refused, self.view.shared.read_32b[0] & used.any()]
+            wrong, packers = rows != 1, ((whole << begin[:2]) >> SOURCES).any()
+        with m.If(instruction.flush):
+            m.d.comb += o.rows.eq(FLUSH_STEPS)
+        return wrong, packers
 
     def _begins(self, m: Module) -> list[Value]:
         """Compute the address at which each packer begins; return the conditions that are refused."""
@@ -140,11 +171,16 @@ class PackAddress(wiring.Component):
             place = Signal(ADDRESS_BITS, name=f"place_{k}")
             base = Mux(first[RELATIVE], first, 0) if k else 0
             section = Mux(narrow, shared.exponent_section[k], 0)
-            m.d.comb += [place.eq(shared.pack_address[k] + 1 + base + section), o.begins[k].eq(place)]
+            m.d.comb += [
+                place.eq(shared.pack_address[k] + 1 + base),
+                o.exponents[k].eq(place),
+                o.begins[k].eq(place + section),
+            ]
             same = (shared.pack_in_format[k] == shared.pack_in_format[0]) & (
                 shared.pack_out_format[k] == shared.pack_out_format[0]
             )
             alike = same & (shared.l1_accumulate[k] == shared.l1_accumulate[0])
+            alike &= _threshold(shared, k) == _threshold(shared, 0)
             taken = o.sources[k] if self.config.chip is Chip.WORMHOLE else 1
             refused.append(taken & (~alike | ~shared.pack_uncompressed[k]))
         return refused
@@ -152,6 +188,8 @@ class PackAddress(wiring.Component):
     def _control(self, m: Module, mid_format: Value, out_format: Value) -> None:
         shared, control = self.view.shared, self.o.control
         relu = shared.relu_mode[0]
+        # FP16 is narrowed from BF16.
+        narrows = (mid_format == Format.FP16) & shared.round_10b[0] & self.config.numerics.round_10b_fp16
         m.d.comb += [
             control.mid_format.eq(mid_format),
             control.out_format.eq(out_format),
@@ -161,14 +199,19 @@ class PackAddress(wiring.Component):
             control.relu.eq(relu),
             control.relu_threshold.eq(Mux(relu > 1, shared.relu_threshold[0], 0)),
             control.accumulate.eq(shared.l1_accumulate[0]),
+            control.exponent_threshold.eq(_threshold(shared, 0)),
             control.round_10b.eq(shared.round_10b[0]),
+            control.e4m3.eq(field_of(shared, "pack_e4m3")),
+            self.o.zero.eq(self.view.instruction.zero),
+            self.o.order.eq(row_order(shared)),
             self.o.masked.eq(~shared.edge_mask[0]),
-            self.o.fp16.eq(mid_format.matches(*SHORT_FORMATS)),
+            self.o.fp16.eq(mid_format.matches(*SHORT_FORMATS) & ~narrows & ~shared.read_32b[0]),
         ]
 
 
-_MIDDLES = (Format.BFP8, Format.BFP8A)
-"""Block floats that are intermediate formats."""
+def _threshold(shared: data.View, packer: int) -> Value:
+    """Return the exponent below which a packer makes numbers zero."""
+    return Mux(shared.exponent_threshold_enabled[packer], shared.exponent_threshold[packer], 0)
 
 
 RECORDS = (

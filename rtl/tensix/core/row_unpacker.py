@@ -11,13 +11,14 @@ Ref: tt-isa-documentation 3930471, UNPACR_Regular.
 
 from typing import Any
 
-from amaranth import Module, Mux, Signal, Value
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, SRC, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, FACE, SRC, Format
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.core.config import UNPACK_ROWS, AddressConfig, TensixCoreConfig
+from bitpath.rtl.tensix.core.dst_rows import RowOrder, ordered
 from bitpath.rtl.tensix.core.l1_memory import line_address_bits
 from bitpath.rtl.tensix.engine.command import rows_a_cycle_log2
 from bitpath.rtl.tensix.engine.tensix_engine import NEED_BITS, LoadPort
@@ -46,9 +47,11 @@ def rows_layout(config: AddressConfig) -> data.StructLayout:
     """Return the layout of an UNPACR: rows of 16 datums, and where they go.
 
     - ``address`` : of the first datum, in units of 4 bytes; ``exponent`` : of its block's exponent, in bytes.
-    - ``stride`` : between rows of datums in units of 16 bytes, with ``tilises``.
+    - ``stride`` : between rows of datums in units of 16 bytes, with ``tilises``; else the columns that rows of SrcA lose on the left,
+      0 to 15, so that the last ones stay as they are.
     - ``row`` : the first row of SrcA, SrcB or, with ``control.to_dst``, Dst.
     - ``flips`` hands the bank over with the last row; ``zero`` makes all datums 0; ``turns`` transposes each 16 rows.
+    - ``order`` : Dst's rows are permuted.
     - ``forced`` : ``forced_exponent`` stands for all exponents of block floats.
     """
     line = line_address_bits(config.l1_words)
@@ -63,6 +66,7 @@ def rows_layout(config: AddressConfig) -> data.StructLayout:
             "zero": 1,
             "turns": 1,
             "tilises": 1,
+            "order": RowOrder,
             "forced": 1,
             "forced_exponent": EXPONENT_BITS,
             "control": UnpackControl,
@@ -92,10 +96,12 @@ class Fetched(data.Struct):
 
     row: DST_ROW_BITS
     at_once: range(MOST_ROWS_LOG2 + 1)
+    shift: range(COLUMNS)
     last: 1
     flips: 1
     zero: 1
     turns: 1
+    order: RowOrder
     forced: 1
     forced_exponent: EXPONENT_BITS
     word: LINE_WORDS_LOG2
@@ -106,14 +112,14 @@ class Fetched(data.Struct):
 class RowUnpacker(wiring.Component):
     """Takes an UNPACR in its first address cycle, then one word of 64 bytes in each cycle in which the port grants it.
 
-    A word gives 1, 2 or 4 rows of datums of 32, 16 or fewer bits; fewer if the rows that are left, or the alignment of the first
-    one, do not allow it. In tilise mode, transposed or to Dst it gives one row. The bank must belong to the unpacker and Dst be
+    A word gives 1, 2, 4 or 8 rows of datums of 32, 16, 8 or 4 bits, and 4 of 2 bits; fewer if the rows that are left, or the
+    alignment of the first one, do not allow it. In tilise mode, transposed or to Dst it gives one row. The bank must belong to the unpacker and Dst be
     free, so that a write never stalls. Rows of sources wrap at 64.
 
     Parameters
     ----------
     config : configuration of the core.
-    unpacker : 0 or 1; unpacker 1 neither tilises nor transposes nor fills Dst.
+    unpacker : 0 or 1; unpacker 1 neither tilises nor shifts nor transposes nor fills Dst.
 
     Members
     -------
@@ -140,7 +146,7 @@ class RowUnpacker(wiring.Component):
                 "exponent_address": Out(line),
                 "word": In(ROW_BITS),
                 "exponents": In(ROW_BITS),
-                "o": Out(stream.Signature(src_write_layout(BLOCK_ROWS))),
+                "o": Out(stream.Signature(src_write_layout(BLOCK_ROWS, keeps=not unpacker))),
                 "idle": Out(1),
             }
         )
@@ -189,7 +195,11 @@ class RowUnpacker(wiring.Component):
         # Signals, since an expression would be emitted once for each lane that takes a part of it.
         rows = [Signal(ROW_BITS, name=f"row_{place}") for place in range(UNPACK_ROWS)]
         m.d.comb += [row.eq(Mux(written.zero, 0, found)) for row, found in zip(rows, unpacker.o.p, strict=True)]
-        self._write(m, unpacker.o.valid & ~(written.turns | written.control.to_dst), written, rows)
+        shifted = rows
+        if not self.unpacker:
+            shifted = [_shifted(m, f"shifted_{place}", row, written.shift) for place, row in enumerate(rows)]
+            m.d.comb += self.o.p.kept.eq(written.shift)
+        self._write(m, unpacker.o.valid & ~(written.turns | written.control.to_dst), written, shifted)
         m.d.comb += self.o.p.last.eq(written.last & written.flips)
         if not self.unpacker:
             self._tilise(m, platform, present)
@@ -206,9 +216,13 @@ class RowUnpacker(wiring.Component):
         alone = present.turns | present.tilises | present.control.to_dst
         m.d.comb += [
             at_once.eq(Mux(alone, 0, _rows_at_once(present))),
-            *(fetched[name].eq(present[name]) for name in ("row", "flips", "zero", "turns", "forced", "control")),
+            *(
+                fetched[name].eq(present[name])
+                for name in ("row", "flips", "zero", "turns", "order", "forced", "control")
+            ),
             fetched.forced_exponent.eq(present.forced_exponent),
             fetched.at_once.eq(at_once),
+            fetched.shift.eq(Mux(present.tilises, 0, present.stride)),
             fetched.last.eq(present.rows == 1 << at_once),
             fetched.word.eq(present.address),
             fetched.byte.eq(present.exponent),
@@ -254,6 +268,7 @@ class RowUnpacker(wiring.Component):
         """Add the transposition; its rows are the only ones while ``turning``."""
         m.submodules.turn = turn = TurnBuffer(TurnBufferConfig())
         place, left, flips = Signal(SRC_ROW_BITS), Signal(COUNT_BITS), Signal()
+        shift = Signal(range(COLUMNS))
         m.d.comb += [
             turning.eq(left.any()),
             turn.i.valid.eq(valid),
@@ -265,13 +280,20 @@ class RowUnpacker(wiring.Component):
             turn.o.ready.eq(1),
         ]
         with m.If(self.port.begins & self.i.p.turns):
-            m.d.sync += [place.eq(self.i.p.row), left.eq(self.i.p.rows), flips.eq(self.i.p.flips)]
+            m.d.sync += [
+                place.eq(self.i.p.row),
+                left.eq(self.i.p.rows),
+                flips.eq(self.i.p.flips),
+                shift.eq(Mux(self.i.p.tilises, 0, self.i.p.stride)),
+            ]
         with m.If(turn.o.valid):
             m.d.sync += [place.eq(place + 1), left.eq(left - 1)]
             m.d.comb += [
-                self.o.valid.eq(1),
-                self.o.p.row.eq(place),
+                # Rows are columns of datums: those that the shift loses do not come, and the last ones stay.
+                self.o.valid.eq(place[: (FACE - 1).bit_length()] >= shift),
+                self.o.p.row.eq(place - shift),
                 self.o.p.count.eq(0),
+                self.o.p.kept.eq(0),
                 self.o.p.last.eq((left == 1) & flips),
                 *(lane.eq(turn.o.p[0]) for lane in self.o.p.values),
             ]
@@ -281,16 +303,30 @@ class RowUnpacker(wiring.Component):
         m.d.comb += [
             self.dst.valid.eq(valid),
             self.dst.p.values.eq(row),
-            self.dst.p.address.row.eq(written.row),
+            self.dst.p.address.row.eq(ordered(written.row, written.order, self.dst.p.address.dst32)),
             self.dst.p.address.dst32.eq(control.register_format.matches(*DST32_FORMATS)),
             self.dst.p.address.fp16.eq(control.register_format.matches(*SHORT_FORMATS)),
             self.handed.eq(valid & written.last & written.flips),
         ]
 
 
+def _shifted(m: Module, name: str, row: Value, columns: Value) -> Value:
+    """Return a row of words of SrcA that has lost columns on the left."""
+    words = Cat(row.word_select(k, ROW_BITS // COLUMNS)[: SRC.width] for k in range(COLUMNS))
+    for log in range(len(columns)):
+        moved = Signal(len(words), name=f"{name}_{1 << log}")
+        m.d.comb += moved.eq(Mux(columns[log], words >> (SRC.width << log), words))
+        words = moved
+    return words
+
+
 def _rows_at_once(present: data.View) -> Value:
     """Return the rows of the next word, as a power of two: those of its format, aligned, and not more than are left."""
-    most = rows_a_cycle_log2(present.control.l1_format)
-    two = (most >= 1) & ~present.row[0] & (present.rows >= 2)
-    four = (most >= 2) & (present.row[:2] == 0) & (present.rows >= 4)
-    return Mux(four, 2, two)
+    most, found = rows_a_cycle_log2(present.control.l1_format), Value.cast(0)
+    for log in range(1, MOST_ROWS_LOG2 + 1):
+        fits = (most >= log) & ~present.row[:log].any() & (present.rows >= 1 << log)
+        if log == MOST_ROWS_LOG2:
+            # Such rows fill all 64 bytes, which begin at a multiple of 16 bytes.
+            fits &= ~present.address[:LINE_WORDS_LOG2].any()
+        found = Mux(fits, log, found)
+    return found

@@ -1,8 +1,9 @@
-"""A Tensix core: three threads of instructions, two unpackers, the Matrix unit, the packer and L1::
+"""A Tensix core: three threads of instructions, two unpackers, the Matrix unit, the Vector unit, the packer and L1::
 
       words 0 -> Thread --+      +-> RowUnpacker 0 -> SrcA --+
       words 1 -> Thread --+-> ---+-> RowUnpacker 1 -> SrcB --+-> Matrix unit -> Dst -+
       words 2 -> Thread --+      +-> RowPacker <-------------------------------------+
+                                 +-> Sfpu <----------------------------------> Dst --+
                                  +-> ConfigFile, Semaphores          both unpackers and the packer <-> L1
 
 Ref: tt-isa-documentation 3930471, TensixCoprocessor; of Blackhole for its packer and its implied formats.
@@ -10,7 +11,7 @@ Ref: tt-isa-documentation 3930471, TensixCoprocessor; of Blackhole for its packe
 
 from typing import Any
 
-from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import ceil_log2
@@ -23,19 +24,20 @@ from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.config_file import THREADS, ConfigFile
 from bitpath.rtl.tensix.core.decode import MATRIX, named
 from bitpath.rtl.tensix.core.l1_memory import LINES, L1Memory
-from bitpath.rtl.tensix.core.matrix_operands import Implied, MatrixOperands, MoveOperands
+from bitpath.rtl.tensix.core.matrix_operands import BankFormat, Implied, MatrixOperands, MoveOperands
 from bitpath.rtl.tensix.core.pack_address import PackAddress
 from bitpath.rtl.tensix.core.row_packer import PACKERS, RowPacker
 from bitpath.rtl.tensix.core.row_unpacker import RowUnpacker
 from bitpath.rtl.tensix.core.thread import FAULT_NUMBER_BITS, Asks, Executed, Thread
 from bitpath.rtl.tensix.core.thread_view import view_layout
-from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
+from bitpath.rtl.tensix.core.unpack_address import CONTEXT_BITS, UnpackAddress
+from bitpath.rtl.tensix.core.vector_access import DstMerge, VectorOperands
 from bitpath.rtl.tensix.core.wait_gate import Semaphores
-from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS
 from bitpath.rtl.tensix.engine.tensix_engine import NEED_BITS, L1Port
 from bitpath.rtl.tensix.faults import Fault
 from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
 from bitpath.rtl.tensix.matrix.registers import BANKS
+from bitpath.rtl.tensix.sfpu.sfpu import Sfpu
 from bitpath.rtl.tensix.stream.expanders import MOP_WRITE
 from bitpath.rtl.tensix.unpack.layouts import ROW_BITS
 
@@ -94,15 +96,18 @@ def l1_write_layout(config: TensixCoreConfig) -> data.StructLayout:
 class TensixCore(wiring.Component):
     """Threads execute their words in order, one a cycle; units that they share take one instruction a cycle of all threads.
 
-    The core executes the words of `decode.EXECUTED`, which are all instructions of golden's core, in the modes that
-    `UnpackAddress`, `PackAddress`, `MatrixOperands` and `MoveOperands` do not refuse: MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD,
-    ELWSUB, ZEROACC, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID on Wormhole,
+    The core executes the words of `decode.EXECUTED`, which are all instructions of golden's core but SFPLOADMACRO, in the modes that
+    `UnpackAddress`, `PackAddress`, `MatrixOperands`, `MoveOperands` and `VectorOperands` do not refuse: those of the Vector unit,
+    MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD, ELWSUB, ZEROACC, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID,
     UNPACR_NOP, SETRWC, INCRWC, the eight instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT;
-    MOP, MOP_CFG and REPLAY in the expanders. A PACR must end inside of L1. A refused word changes nothing, and the next one is as if it had not come.
+    MOP, MOP_CFG and REPLAY in the expanders. A PACR must have its place in L1 (`RowPacker.misplaced`). A refused word changes
+    nothing, and the next one is as if it had not come.
 
     Throughput with 8x16 dot products: an MVMUL a cycle while its banks are there. An UNPACR takes two cycles for addresses, of
-    which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle and one for each row.
-    Configuration is written in one cycle.
+    which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle, one for each row, and one for each write of exponents.
+    Configuration is written in one cycle. The Vector unit takes an instruction a cycle beside the Matrix unit's; SFPLOAD and
+    SFPSTORE wait for a cycle in which that one begins nothing, and until no result for their rows is in flight. SFPSTORE defines a row
+    with its first word, golden with its last column.
 
     Parameters
     ----------
@@ -147,7 +152,7 @@ class TensixCore(wiring.Component):
         threads = [instantiate(m, platform, f"thread_{each}", Thread, config) for each in range(THREADS)]
         file = instantiate(m, platform, "config_file", ConfigFile, ChipConfig(chip=config.chip))
         m.submodules.semaphores = semaphores = Semaphores(ChipConfig(chip=config.chip))
-        m.submodules.unit = unit = MatrixUnit(config.unit, write_rows=BLOCK_ROWS, moves=True)
+        m.submodules.unit = unit = MatrixUnit(config.unit, write_rows=BLOCK_ROWS, moves=True, accesses=True)
         unpackers = [instantiate(m, platform, f"unpacker_{each}", RowUnpacker, config, each) for each in range(2)]
         packer = instantiate(m, platform, "packer", RowPacker, config)
         connect(m, unpackers[0].o, unit.write_a)
@@ -173,14 +178,14 @@ class TensixCore(wiring.Component):
             rests.eq(choices["matrix"][0].valid & moving & moves.rests & ~moves.refused),
             at_rest.eq(unpackers[0].idle & unpackers[1].idle),
         ]
-        for name, addressed, sink, goes, overruns, idles in (
+        for name, addressed, sink, goes, misplaced, idles in (
             ("matrix", operands, unit.instruction, ~moving & ~to_dst, 0, operands.idles),
             ("matrix", moves, unit.move, moving & (~rests | at_rest) & ~to_dst, 0, 0),
             ("unpacker_0", addresses[0], unpackers[0].i, ~rests & ~(addresses[0].o.control.to_dst & unit.busy), 0, 0),
             ("unpacker_1", addresses[1], unpackers[1].i, ~rests, 0, 0),
-            ("packer", pack_address, packer.i, Const(1), packer.overruns, 0),
+            ("packer", pack_address, packer.i, Const(1), packer.misplaced, 0),
         ):
-            refuses = addressed.refused | overruns
+            refuses = addressed.refused | misplaced
             first, view = choices[name]
             m.d.comb += [
                 addressed.view.eq(view),
@@ -193,7 +198,9 @@ class TensixCore(wiring.Component):
                     granted.bit_select(first.thread, 1).eq(1),
                     refused[first.thread].eq(Mux(refuses, Fault.STATE, Fault.NONE)),
                 ]
+        vector_idle = self._vector(m, platform, choices["vector"], threads, file, unit, ~to_dst, granted, refused)
         self._imply(m, banks, operands, moves, unit, unpackers)
+        self._count_contexts(m, addresses, unpackers)
         self._configure(m, choices, threads, file, semaphores, granted, refused)
         self._memory(m, platform, unpackers, packer)
 
@@ -208,6 +215,7 @@ class TensixCore(wiring.Component):
                 thread.banks.writable.eq(Cat(bank.writable for bank in banks)),
                 thread.banks.readable.eq(Cat(bank.readable for bank in banks)),
                 thread.idle.eq(idle),
+                thread.vector_idle.eq(vector_idle),
                 thread.semaphores.eq(semaphores.state),
                 thread.granted.eq(granted[number]),
                 thread.refused.eq(refused[number]),
@@ -215,7 +223,7 @@ class TensixCore(wiring.Component):
                 getattr(self, f"fault_{number}").eq(thread.fault),
                 getattr(self, f"fault_number_{number}").eq(thread.fault_number),
             ]
-        m.d.comb += self.busy.eq(~idle.all() | Cat(thread.waits for thread in threads).any())
+        m.d.comb += self.busy.eq(~idle.all() | ~vector_idle | Cat(thread.waits for thread in threads).any())
         return m
 
     def _choose(self, m: Module, name: str, threads: list[Thread], file: ConfigFile) -> tuple[FirstThread, data.View]:
@@ -238,6 +246,55 @@ class TensixCore(wiring.Component):
                         view.adc.eq(thread.adc),
                     ]
         return first, view
+
+    def _vector(
+        self,
+        m: Module,
+        platform: Any,
+        choice: tuple[FirstThread, data.View],
+        threads: list[Thread],
+        file: ConfigFile,
+        unit: MatrixUnit,
+        goes: Value,
+        granted: Signal,
+        refused: data.View,
+    ) -> Value:
+        """Add the Vector unit; return whether it is idle."""
+        first, view = choice
+        sfpu = instantiate(m, platform, "sfpu", Sfpu, self.config.sfpu)
+        operands = instantiate(m, platform, "vector_operands", VectorOperands, ChipConfig(chip=self.config.chip))
+        merge = instantiate(m, platform, "merge", DstMerge)
+        seeds, waits, does = Signal(), Signal(), Signal()
+        m.d.comb += [
+            operands.view.eq(view),
+            operands.word.eq(Array(thread.executed.word for thread in threads)[first.thread]),
+            # A seed that waits goes before the next instruction.
+            waits.eq(seeds | ~goes),
+            does.eq(first.valid & ~operands.refused & ~waits),
+            unit.access.valid.eq(does & operands.accesses),
+            unit.access.p.eq(operands.access),
+            unit.values.eq(merge.values),
+            unit.stored.eq(merge.written),
+            merge.found.eq(unit.found),
+            merge.dst32.eq(operands.access.dst32),
+            merge.store.eq(sfpu.store),
+            sfpu.dst.eq(merge.rows),
+            sfpu.i.p.eq(operands.o),
+            sfpu.i.valid.eq(does & (~operands.accesses | unit.access.ready)),
+            sfpu.seed.valid.eq(seeds),
+            sfpu.seed.p.eq(file.shared[0].prng_seed[0]),
+        ]
+        with m.If(file.seeded):
+            m.d.sync += seeds.eq(1)
+        with m.Elif(sfpu.seed.ready):
+            m.d.sync += seeds.eq(0)
+        with m.If(first.valid & ((sfpu.i.valid & sfpu.i.ready) | (operands.refused & ~waits))):
+            m.d.comb += [
+                first.taken.eq(1),
+                granted.bit_select(first.thread, 1).eq(1),
+                refused[first.thread].eq(Mux(operands.refused, Fault.STATE, Fault.NONE)),
+            ]
+        return ~sfpu.busy & ~seeds
 
     def _banks(self, m: Module, unit: MatrixUnit) -> list[data.View]:
         """Return of SrcA and SrcB which bank comes next on either side, and who owns it."""
@@ -270,7 +327,7 @@ class TensixCore(wiring.Component):
         for side, (bank, unpacker, flip, name) in enumerate(
             zip(banks, unpackers, (p.flip_a, p.flip_b), Implied.as_shape().members, strict=True)
         ):
-            formats = Signal(data.ArrayLayout(FORMAT_BITS, BANKS), name=f"{name}_formats")
+            formats = Signal(data.ArrayLayout(BankFormat, BANKS), name=f"{name}_formats")
             m.d.comb += [
                 unpacker.number.eq(number),
                 operands.implied[name].eq(formats[bank.read]),
@@ -279,7 +336,8 @@ class TensixCore(wiring.Component):
             with m.If(unpacker.i.valid & unpacker.i.ready & unpacker.i.p.flips):
                 m.d.sync += [
                     bank.written.eq(~bank.written),
-                    formats[bank.written].eq(unpacker.i.p.control.register_format),
+                    formats[bank.written].code.eq(unpacker.i.p.control.register_format),
+                    formats[bank.written].known.eq(1),
                 ]
             with m.If((fires & flip) | (moved & change.flip[side])):
                 m.d.sync += bank.read.eq(~bank.read)
@@ -287,6 +345,14 @@ class TensixCore(wiring.Component):
                 m.d.sync += [bank.written.eq(~bank.written), formats[bank.written].eq(moves.format)]
             with m.If(moved & change.reset):
                 m.d.sync += [bank.written.eq(0), bank.read.eq(0)]
+
+    def _count_contexts(self, m: Module, addresses: list[UnpackAddress], unpackers: list[RowUnpacker]) -> None:
+        """Add each unpacker's counter of contexts for each thread."""
+        for number, (address, unpacker) in enumerate(zip(addresses, unpackers, strict=True)):
+            counters = Signal(data.ArrayLayout(CONTEXT_BITS, THREADS), name=f"contexts_{number}")
+            m.d.comb += address.counter.eq(counters[address.view.thread])
+            with m.If(unpacker.i.valid & unpacker.i.ready):
+                m.d.sync += counters[address.view.thread].eq(address.counted)
 
     def _configure(
         self, m: Module, choices, threads, file: ConfigFile, semaphores: Semaphores, granted: Signal, refused: data.View
@@ -327,11 +393,11 @@ class TensixCore(wiring.Component):
             *(unpacker.exponents.eq(l1.exponent_data) for unpacker in unpackers),
             l1.other_address.eq(Mux(packer.idle, self.read.p << line_bits, packer.old_address)),
             packer.old.eq(l1.other_data),
-            writes.eq(packer.write_lines.any()),
+            writes.eq(packer.write_bytes.any()),
             self.write.ready.eq(~writes),
             l1.write_address.eq(Mux(writes, packer.write_address, self.write.p.address << line_bits)),
             l1.write_data.eq(Mux(writes, packer.write_data, self.write.p.data)),
-            l1.write_lines.eq(Mux(writes, packer.write_lines, self.write.valid.replicate(LINES))),
+            l1.write_bytes.eq(Mux(writes, packer.write_bytes, self.write.valid.replicate(ROW_BITS // 8))),
             self.read.ready.eq(packer.idle & ~asked & ~self.data.valid),
         ]
         m.d.sync += asked.eq(self.read.valid & self.read.ready)
@@ -346,7 +412,7 @@ RECORDS = (
         name="tensix_core",
         config_type=TensixCoreConfig,
         build=TensixCore,
-        summary="Tensix: three threads of instructions, unpackers, Matrix unit, packer and L1",
+        summary="Tensix: three threads of instructions, unpackers, Matrix and Vector unit, packer and L1",
         covered=Covered(TensixCoreConfig(), 2),
         uncompared="its programs need an L1 of 256 KiB, which a netlist of gates cannot hold",
         waves=(
@@ -355,9 +421,10 @@ RECORDS = (
             WaveGroup("executed", r"executed_"),
             WaveGroup("host", r"(mop_|write__|read__|data__)"),
             WaveGroup("threads", r"thread_\d\."),
-            WaveGroup("choices", r"(matrix|unpacker_\d|packer|config|semaphores)_(thread|view)"),
+            WaveGroup("choices", r"(matrix|unpacker_\d|packer|config|semaphores|vector)_(thread|view)"),
             WaveGroup("unpackers", r"(unpacker_\d|address_\d|port)\."),
             WaveGroup("Matrix unit", r"unit\.(instruction|starting|flight_|fire|step|src_[ab]\.|dst_register\.)"),
+            WaveGroup("Vector unit", r"(sfpu|vector_operands|merge)\."),
             WaveGroup("packer and L1", r"(packer|l1)\."),
         ),
     ),

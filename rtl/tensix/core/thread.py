@@ -20,6 +20,7 @@ from bitpath.rtl.tensix.core.decode import (
     MATRIX,
     MOVES,
     SEMAPHORES,
+    VECTOR,
     Decode,
     instruction_layout,
     named,
@@ -55,6 +56,7 @@ class Asks(data.Struct):
     packer: 1
     config: 1
     semaphores: 1
+    vector: 1
 
 
 class Executed(data.Struct):
@@ -78,7 +80,7 @@ class Thread(wiring.Component):
     i : In(stream of 32-bit words)
     mop : In(stream of MOP_WRITE)
     write : In(stream of THREAD_WRITE), modifiers for the counters
-    banks, idle, semaphores : as of `WaitGate`
+    banks, idle, vector_idle, semaphores : as of `WaitGate`
     asks : Out(Asks); granted : In(1), the unit takes the instruction in this cycle; refused : In(Fault), it takes it and does nothing
     instruction : Out(instruction_layout), rwc : Out(RWC_STATE), adc : Out(ADC_STATE)
     executed : Out(Executed)
@@ -95,6 +97,7 @@ class Thread(wiring.Component):
                 "write": In(stream.Signature(THREAD_WRITE, always_ready=True)),
                 "banks": In(Banks),
                 "idle": In(len(UNITS[config.chip])),
+                "vector_idle": In(1),
                 "semaphores": In(SEMAPHORE_STATE),
                 "asks": Out(Asks),
                 "granted": In(1),
@@ -126,6 +129,7 @@ class Thread(wiring.Component):
             gate.instruction.eq(instruction),
             gate.banks.eq(self.banks),
             gate.idle.eq(self.idle),
+            gate.vector_idle.eq(self.vector_idle),
             gate.semaphores.eq(self.semaphores),
             gate.passes.eq(does),
             legal.eq(decoder.fault == Fault.NONE),
@@ -138,6 +142,7 @@ class Thread(wiring.Component):
             asked.packer.eq(named(instruction, "PACR")),
             asked.config.eq(named(instruction, *CONFIG)),
             asked.semaphores.eq(named(instruction, *SEMAPHORES)),
+            asked.vector.eq(named(instruction, *VECTOR)),
             asks.eq(Mux(opens & legal, asked.as_value(), 0)),
             passes.eq(opens & (~asks.as_value().any() | self.granted)),
             does.eq(passes & legal & (self.refused == Fault.NONE)),
@@ -161,9 +166,11 @@ class Thread(wiring.Component):
         leaves = named(instruction, "ZEROACC") & instruction.mode.matches(Zeroed.HALF, Zeroed.ALL)
         modifies = named(instruction, *MATRIX, *WITH_MODIFIER) & ~leaves
         sets, adds = named(instruction, "SETRWC"), named(instruction, "INCRWC")
+        accesses = named(instruction, "SFPLOAD", "SFPSTORE")
+        modified = Mux(accesses, RwcOp.MODIFY_KEEPING_PHASE, RwcOp.MODIFY)
         m.d.comb += [
-            rwc.i.valid.eq(does & (modifies | sets | adds)),
-            rwc.i.p.op.eq(Mux(sets, RwcOp.SET, Mux(adds, RwcOp.INCREMENT, RwcOp.MODIFY))),
+            rwc.i.valid.eq(does & (modifies | sets | adds | accesses)),
+            rwc.i.p.op.eq(Mux(sets, RwcOp.SET, Mux(adds, RwcOp.INCREMENT, modified))),
             rwc.i.p.modifier.eq(instruction.modifier),
             *(rwc.i.p[name].eq(instruction[name]) for name in ("which", "cr", "src_a", "src_b", "dst")),
             self.rwc.eq(rwc.state),

@@ -3,7 +3,7 @@
 Ref: tt-isa-documentation, STALLWAIT and SEMWAIT: of Wormhole 3930471, of Blackhole 0553cc7 and 2537675.
 """
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -18,6 +18,7 @@ from bitpath.rtl.tensix.core.decode import (
     PRODUCTS,
     RWC,
     SEMAPHORES,
+    VECTOR,
     clearing,
     instruction_layout,
     named,
@@ -65,6 +66,7 @@ class Semaphores(wiring.Component):
 
 
 TDMA, SYNC, PACK, UNPACK, SCALAR, MATH, CONFIGURES = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 5, 1 << 6, 1 << 7
+LANES = 1 << 8
 BLOCK_BITS = 9
 EVERY = (1 << BLOCK_BITS) - 1
 """Bits of the block mask."""
@@ -76,6 +78,7 @@ CLASSES = (
     (MATH, (*MATRIX, *MOVES, *RWC, "ZEROSRC", "CLEARDVALID")),
     (CONFIGURES, tuple(name for name in CONFIG if name != "SETDMAREG")),
     (SYNC, (*SEMAPHORES, "SEMWAIT")),
+    (LANES, VECTOR),
     (EVERY, ("STALLWAIT",)),
 )
 """Bits of the block mask that block instructions; a NOP is blocked by all of them together."""
@@ -85,7 +88,9 @@ UNITS = {
     Chip.WORMHOLE: ("scalar", "unpacker_0", "unpacker_1", "packer_0", "packer_1", "packer_2", "packer_3", "matrix"),
     Chip.BLACKHOLE: ("scalar", "unpacker_0", "unpacker_1", "packer_0", "matrix"),
 }
-"""Units whose idleness are STALLWAIT's first conditions; the next four are the bits of ``banks``."""
+"""Units whose idleness are STALLWAIT's first conditions; the next four are the bits of ``banks``. The last one is the idleness of the
+Vector unit, behind `ABSENT` conditions of units that a core does not have."""
+ABSENT = 2
 
 
 class Banks(data.Struct):
@@ -119,7 +124,7 @@ class WaitGate(wiring.Component):
     passes : In(1), the instruction is executed in this cycle; only while `opens`
     opens : Out(1), the instruction may be executed
     banks : In(Banks)
-    idle : In(one bit of each of `UNITS`)
+    idle : In(one bit of each of `UNITS`), vector_idle : In(1)
     semaphores : In(SEMAPHORE_STATE)
     waits : Out(1), a wait is latched
     """
@@ -133,6 +138,7 @@ class WaitGate(wiring.Component):
                 "opens": Out(1),
                 "banks": In(Banks),
                 "idle": In(len(UNITS[config.chip])),
+                "vector_idle": In(1),
                 "semaphores": In(SEMAPHORE_STATE),
                 "waits": Out(1),
             }
@@ -142,7 +148,7 @@ class WaitGate(wiring.Component):
         m = Module()
         chip, instruction, banks = self.config.chip, self.instruction, self.banks
         units = len(UNITS[chip])
-        wait = Signal(wait_layout(units + Banks.as_shape().size))
+        wait = Signal(wait_layout(units + Banks.as_shape().size + ABSENT + 1))
         blocking = Signal(BLOCK_BITS)
         for bits, names in CLASSES:
             with m.If(named(instruction, *names)):
@@ -169,7 +175,7 @@ class WaitGate(wiring.Component):
             ),
         ]
         met = Signal()
-        states = Cat(self.idle, banks.as_value())
+        states = Cat(self.idle, banks.as_value(), Const(-1, ABSENT), self.vector_idle)
         zero = Cat(each.value == 0 for each in self.semaphores)
         full = Cat(each.value >= each.maximum for each in self.semaphores)
         m.d.comb += met.eq(

@@ -23,7 +23,14 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.dot.layouts import DotControl, DstRow, StyleCode
 from bitpath.rtl.tensix.matrix.cell_row import LATENCY, CellRow, PoolCell
-from bitpath.rtl.tensix.matrix.instruction import Instruction, MatrixUnitConfig, MoverConfig, Opcode, Zeroed
+from bitpath.rtl.tensix.matrix.instruction import (
+    DST_ROW_BITS,
+    Instruction,
+    MatrixUnitConfig,
+    MoverConfig,
+    Opcode,
+    Zeroed,
+)
 from bitpath.rtl.tensix.matrix.mover import Move, Mover
 from bitpath.rtl.tensix.matrix.operand_select import OperandSelect, chosen
 from bitpath.rtl.tensix.matrix.registers import (
@@ -81,6 +88,17 @@ class DstWrite(data.Struct):
     address: DstAddress
 
 
+ACCESS_ROWS = 4
+"""Rows of Dst that the Vector unit reads or writes together."""
+
+
+class DstAccess(data.Struct):
+    """Four rows of Dst from a multiple of four, of 32-bit words with ``dst32``; words of 16 bits are BF16."""
+
+    row: DST_ROW_BITS
+    dst32: 1
+
+
 class MatrixUnit(wiring.Component):
     """The Matrix unit with a grid of ``rows`` x ``cols`` dot products.
 
@@ -95,12 +113,15 @@ class MatrixUnit(wiring.Component):
     config : grid of dot products, numerics.
     write_rows : rows of SrcA or SrcB that one write has at most, up to 8.
     read_rows : rows of Dst that one read returns, 1 or 2; ``read_dst`` names the first, a multiple of their number.
-    moves : True adds ``move`` and ``handed_a``; needs writes of 8 rows.
+    accesses : True adds ``access`` and its ports, for the Vector unit.
+    moves : True adds ``move`` and ``handed_a``, and writes of SrcA may keep columns; needs writes of 8 rows.
 
     Members
     -------
     instruction : In(stream of Instruction)
     move : In(stream of Move), see `Mover`; not while there is an instruction
+    access : In(stream of DstAccess), taken in a cycle without an instruction and a move, when no result for the rows is in flight;
+        found : Out(4 rows), their words in this cycle; values : In(4 rows), stored : In(4), rows to write at its end
     handed_a : In(1), hand the unpacker's bank of SrcA to the Matrix unit, without a write
     write_a, write_b : In(streams of src_write_layout)
     free_a, free_b : Out(2), banks of SrcA and SrcB that belong to their unpackers
@@ -109,14 +130,30 @@ class MatrixUnit(wiring.Component):
     busy : Out(1), an instruction is waiting or in flight
     """
 
-    def __init__(self, config: MatrixUnitConfig, *, write_rows: int = 1, read_rows: int = 1, moves: bool = False):
+    def __init__(
+        self,
+        config: MatrixUnitConfig,
+        *,
+        write_rows: int = 1,
+        read_rows: int = 1,
+        moves: bool = False,
+        accesses: bool = False,
+    ):
         self.config = config
-        self.write_rows, self.read_rows, self.moves = write_rows, read_rows, moves
+        self.write_rows, self.read_rows, self.moves, self.accesses = write_rows, read_rows, moves, accesses
+        rows = ACCESS_ROWS * DstRow.size
+        own = {
+            "access": In(stream.Signature(DstAccess)),
+            "found": Out(rows),
+            "values": In(rows),
+            "stored": In(ACCESS_ROWS),
+        }
         super().__init__(
-            ({"move": In(stream.Signature(Move)), "handed_a": In(1)} if moves else {})
+            (own if accesses else {})
+            | ({"move": In(stream.Signature(Move)), "handed_a": In(1)} if moves else {})
             | {
                 "instruction": In(stream.Signature(Instruction)),
-                "write_a": In(stream.Signature(src_write_layout(write_rows))),
+                "write_a": In(stream.Signature(src_write_layout(write_rows, keeps=moves))),
                 "write_b": In(stream.Signature(src_write_layout(write_rows))),
                 "free_a": Out(BANKS),
                 "free_b": Out(BANKS),
@@ -131,7 +168,9 @@ class MatrixUnit(wiring.Component):
         m = Module()
         config, instruction = self.config, self.instruction.p
         wide, moves = config.any_src_a_block, self.moves
-        src_a = instantiate(m, platform, "src_a", SrcRegister, 2, self.write_rows, any_block=wide, moves=moves)
+        src_a = instantiate(
+            m, platform, "src_a", SrcRegister, 2, self.write_rows, any_block=wide, moves=moves, keeps=moves
+        )
         src_b = instantiate(m, platform, "src_b", SrcRegister, 1, self.write_rows, moves=moves)
         dst = instantiate(m, platform, "dst_register", DstRegister, config.cols, self.read_rows)
         select = instantiate(m, platform, "select", OperandSelect, config)
@@ -186,6 +225,8 @@ class MatrixUnit(wiring.Component):
         m.d.comb += self.busy.eq(self.instruction.valid | Cat(flight.valid for flight in flights).any())
         if moves:
             self._move(m, platform, src_a, src_b, dst, address, flights)
+        if self.accesses:
+            self._access(m, dst, address, flights)
         return m
 
     def _issue(
@@ -355,6 +396,7 @@ class MatrixUnit(wiring.Component):
                 src_a.block.eq(mover.block_a),
                 src_b.block.eq(mover.block_b),
                 address.eq(mover.address),
+                dst.stale.eq(mover.stale),
                 self.write_dst.ready.eq(0),
             ]
         with m.If(mover.dst_rows.any()):
@@ -362,6 +404,31 @@ class MatrixUnit(wiring.Component):
                 dst.write_address.eq(mover.address),
                 dst.write_values.eq(mover.dst_values),
                 dst.write_rows.eq(mover.dst_rows),
+                dst.write_columns.eq(~0),
+            ]
+
+    def _access(self, m: Module, dst: DstRegister, address: Signal, flights: list) -> None:
+        """Give the Vector unit four rows of Dst, and take those that it writes."""
+        access, upper = self.access.p, self.access.p.row[2]
+        rest = ~self.instruction.valid & (~self.move.valid if self.moves else 1)
+        size = ACCESS_ROWS * DstRow.size
+        m.d.comb += [
+            self.found.eq(dst.o.word_select(upper, size)),
+            self.access.ready.eq(rest & ~in_flight(flights, address) & ~flights[-1].valid),
+        ]
+        with m.If(self.access.valid & rest):
+            m.d.comb += [
+                self.busy.eq(1),
+                self.write_dst.ready.eq(0),
+                address.row.eq(access.row),
+                address.dst32.eq(access.dst32),
+                address.fp16.eq(0),
+            ]
+        with m.If(self.access.valid & self.access.ready & self.stored.any()):
+            m.d.comb += [
+                dst.write_address.eq(address),
+                dst.write_values.eq(self.values.replicate(BLOCK_ROWS // ACCESS_ROWS)),
+                dst.write_rows.eq(Mux(upper, self.stored << ACCESS_ROWS, self.stored)),
                 dst.write_columns.eq(~0),
             ]
 

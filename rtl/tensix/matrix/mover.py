@@ -99,13 +99,14 @@ class Mover(wiring.Component):
 
     Parameters
     ----------
-    config : numerics, of which ``zero_flag_disabled`` and ``move_masking`` are read.
+    config : numerics, of which ``zero_flag_disabled``, ``move_masking`` and ``low_half_shows_stale`` are read.
 
     Members
     -------
     move : In(stream of Move); it is taken in its last cycle
     block_a : Out(3), even, and block_b : Out(3), 8-row blocks of the Matrix unit's banks; address : Out(DstAddress)
     src_a : In(16 rows), src_b : In(8 rows), dst : In(8 rows), logical words found there
+    stale : Out(1), undefined rows of Dst are read as they were
     settled : In(1), no result for the Dst block is in flight; dst_ready : In(1), and it may be written in this cycle
     dst_values : Out(8 rows), dst_rows : Out(8), enables of the rows of the Dst block
     pointers_a, pointers_b : In(SrcPointers); fill_a, fill_b : Out(streams of FILL)
@@ -123,6 +124,7 @@ class Mover(wiring.Component):
                 "src_a": In(2 * BLOCK_ROWS * SrcRow.size),
                 "src_b": In(BLOCK_ROWS * SrcRow.size),
                 "dst": In(BLOCK_WIDTH),
+                "stale": Out(1),
                 "settled": In(1),
                 "dst_ready": In(1),
                 "dst_values": Out(BLOCK_WIDTH),
@@ -154,6 +156,7 @@ class Mover(wiring.Component):
         m.d.comb += [
             self.address.row.eq(move.dst_row),
             self.address.dst32.eq(Mux(from_dst, move.dst32, move.control.wide | move.control.low_half)),
+            self.stale.eq(to_dst & move.control.low_half & self.config.numerics.low_half_shows_stale),
             self.address.fp16.eq(move.control.dst_format.matches(*SHORT_FORMATS)),
         ]
         first = Mux(to_dst, move.dst_row, target)[:BLOCK_BITS]

@@ -60,6 +60,8 @@ def _reorder(word: ValueLike, source: tuple[Segment, ...], target: tuple[Segment
 #       16-bit block 2 n     -> pair n of the high memory      32-bit block n -> high 16 bits: pair n of the high memory
 #       16-bit block 2 n + 1 -> pair n of the low memory                         low 16 bits:  pair n of the low memory
 #
+# A 32-bit row from 512 on is the row of the storage with bit 8 set and bit 9 clear.
+#
 # Ref: tt-isa-documentation 3930471, Dst and ZEROACC.
 
 
@@ -92,7 +94,8 @@ def dst_rows_layout(rows: int) -> type[DstRow] | data.ArrayLayout:
 def pair_of(address) -> Signal:
     """Return the pair of blocks that holds a row: all of it for 32-bit rows, one half for 16-bit rows."""
     block = address.row[3:]
-    return Mux(address.dst32, block, block[1:])[:PAIR_BITS]
+    wide = Cat(block[: PAIR_BITS - 1], block[PAIR_BITS - 1] | block[PAIR_BITS])
+    return Mux(address.dst32, wide, block[1:])[:PAIR_BITS]
 
 
 class DstRowToHalves(wiring.Component):
@@ -174,7 +177,7 @@ class DstRegister(wiring.Component):
     Members
     -------
     address : In(DstAddress), o : Out(8 rows), the block that holds the row; for the Matrix unit
-    undefined : Out(8), rows of this block without their flag
+    undefined : Out(8), rows of this block without their flag; stale : In(1), they read as they were
     read_address : In(DstAddress), read_o : Out(dst_rows_layout), the rows from a multiple of their number; for the packer
     write_address : In(DstAddress), write_values : In(8 rows)
     write_rows : In(8), write_columns : In(16 / columns), enables of the block's rows and column groups
@@ -190,6 +193,7 @@ class DstRegister(wiring.Component):
                 "address": In(DstAddress),
                 "o": Out(BLOCK_WIDTH),
                 "undefined": Out(BLOCK_ROWS),
+                "stale": In(1),
                 "read_address": In(DstAddress),
                 "read_o": Out(dst_rows_layout(read_rows)),
                 "write_address": In(DstAddress),
@@ -233,7 +237,7 @@ class DstRegister(wiring.Component):
                 reader.high.eq(high["matrix"].word_select(row, ROW_WIDTH)),
                 reader.low.eq(low["matrix"].word_select(row, ROW_WIDTH)),
                 reader.address.eq(self.address),
-                self.o.word_select(row, DstRow.size).eq(Mux(absent["matrix"][row], 0, reader.o)),
+                self.o.word_select(row, DstRow.size).eq(Mux(absent["matrix"][row] & ~self.stale, 0, reader.o)),
             ]
         own_bits = self.read_rows.bit_length() - 1
         present = []
@@ -327,13 +331,15 @@ class DstRegister(wiring.Component):
 BANKS = 2
 
 
-def src_write_layout(rows: int = 1) -> data.StructLayout:
+def src_write_layout(rows: int = 1, *, keeps: bool = False) -> data.StructLayout:
     """Return the layout of ``2**count`` consecutive rows of logical words; the ``last`` write hands the bank to the Matrix unit.
 
     ``row`` is the first one, a multiple of their number; row r has its words in ``values[r % rows]``. One row has no ``count``.
+    With ``keeps`` the last ``kept`` columns stay as they are.
     """
     fields = {"values": data.ArrayLayout(SrcRow, rows), "row": SRC_ROW_BITS, "last": 1}
-    return data.StructLayout(fields | ({"count": range(rows.bit_length())} if rows > 1 else {}))
+    fields |= {"count": range(rows.bit_length())} if rows > 1 else {}
+    return data.StructLayout(fields | ({"kept": range(COLUMNS)} if keeps else {}))
 
 
 class SrcPointers(data.Struct):
@@ -368,6 +374,7 @@ class SrcRegister(wiring.Component):
     any_block : True if two blocks may start at an odd one; block 7 is then followed by block 0.
     moves : True adds ``fill``, ``handed``, ``reset`` and ``pointers``, for instructions that write or hand over a bank; needs 8
         ``rows``.
+    keeps : True if a write may leave columns as they are.
 
     Members
     -------
@@ -383,13 +390,15 @@ class SrcRegister(wiring.Component):
     pointers : Out(SrcPointers)
     """
 
-    def __init__(self, blocks: int, rows: int = 1, *, any_block: bool = False, moves: bool = False):
-        self.blocks, self.rows, self.any_block, self.moves = blocks, rows, any_block, moves
+    def __init__(
+        self, blocks: int, rows: int = 1, *, any_block: bool = False, moves: bool = False, keeps: bool = False
+    ):
+        self.blocks, self.rows, self.any_block, self.moves, self.keeps = blocks, rows, any_block, moves, keeps
         own = {"fill": In(stream.Signature(FILL)), "handed": In(1), "reset": In(1), "pointers": Out(SrcPointers)}
         super().__init__(
             (own if moves else {})
             | {
-                "write": In(stream.Signature(src_write_layout(rows))),
+                "write": In(stream.Signature(src_write_layout(rows, keeps=keeps))),
                 "free": Out(BANKS),
                 "readable": Out(1),
                 "block": In(range(SRC_ROWS // BLOCK_ROWS)),
@@ -435,6 +444,8 @@ class SrcRegister(wiring.Component):
         count = p.count if self.rows > 1 else Const(0)
         m.d.comb += [lanes[lane].eq((p.row[:3] >> count) == (Const(lane, 3) >> count)) for lane in range(BLOCK_ROWS)]
         enable = Mux(stored, lanes, 0)
+        columns = Signal(COLUMNS)
+        m.d.comb += columns.eq(Const((1 << COLUMNS) - 1) >> (Mux(stored, p.kept, 0) if self.keeps else 0))
         place = Cat(p.row[3:], write_bank)
         if self.moves:
             filled = self.fill.p
@@ -442,7 +453,9 @@ class SrcRegister(wiring.Component):
             rows = [Mux(stored, row, value) for row, value in zip(rows, values, strict=True)]
             enable = Mux(stored, lanes, Mux(self.fill.valid, filled.rows, 0))
             place = Mux(stored, place, Cat(filled.block, filled.bank))
-        cells = [self._cells(m, index, rows, enable, place, read_bank) for index in range(self.blocks)]
+        enables = Signal(BLOCK_ROWS)
+        m.d.comb += enables.eq(enable)
+        cells = [self._cells(m, index, rows, enables, columns, place, read_bank) for index in range(self.blocks)]
         if self.any_block:
             # Odd blocks are in the second memory: swap if the first block read is odd.
             swapped = self.block[0]
@@ -454,10 +467,13 @@ class SrcRegister(wiring.Component):
         m.d.comb += self.o.eq(Cat(from_physical(SRC, word) for word in words))
         return m
 
-    def _cells(self, m: Module, index: int, rows, enable, place, read_bank):
+    def _cells(self, m: Module, index: int, rows, enables, columns, place, read_bank):
         """Add the memory of every ``blocks``-th block from ``index`` on; return the block read."""
         blocks = BANKS * SRC_ROWS // BLOCK_ROWS // self.blocks
-        layout = data.ArrayLayout(SRC.width * COLUMNS, BLOCK_ROWS)
+        # A row, or each of its words, has an enable.
+        words = COLUMNS if self.keeps else 1
+        width = SRC.width * COLUMNS // words
+        layout = data.ArrayLayout(width, BLOCK_ROWS * words)
         m.submodules[f"cells_{index}"] = cells = memory.Memory(shape=layout, depth=blocks, init=[])
         write = cells.write_port(granularity=1)
         read = cells.read_port(domain="comb")
@@ -468,8 +484,11 @@ class SrcRegister(wiring.Component):
             read_block = (read_block + self.block[0])[: len(read_block)]
         m.d.comb += [
             write.addr.eq(place[skipped:]),
-            *(each.eq(rows[lane % self.rows]) for lane, each in enumerate(write.data)),
-            write.en.eq(Mux(here, enable, 0)),
+            *(
+                each.eq(rows[index // words % self.rows].word_select(index % words, width))
+                for index, each in enumerate(write.data)
+            ),
+            write.en.eq(Mux(here, Cat(Mux(each, columns[:words], 0) for each in enables), 0)),
             read.addr.eq(Cat(read_block, read_bank)),
         ]
         return read.data.as_value()

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 
 from bitpath.golden import tensix
-from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, FIDELITY_PHASES, Format
+from bitpath.golden.tensix.declarations.encodings import GOLDEN_FIELDS, GOLDEN_THREAD_FIELDS
+from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, DST32_ROWS, FIDELITY_PHASES, Format
 from bitpath.golden.tensix.declarations.numerics import PRESETS, WORMHOLE, TensixNumerics
+from bitpath.golden.tensix.operands.registers import dst32_rows
 from bitpath.sim.study.ledger.row import (
     Evidence,
     Finding,
@@ -581,4 +583,116 @@ def throttled(evidence: Evidence) -> Finding:
     return Finding(
         golden="golden has instructions, not the kernel library's loops",
         verdicts={"tensix_blackhole": Verdict.NOT_EXPRESSIBLE},
+    )
+
+
+# Rows of programs on a core: rows of Dst that are cleared, moved and copied from L1.
+
+
+CORE_L1 = 1 << 14
+FACE_ROWS = 16
+
+
+def core_of(chip: str, program: str, **fields: int) -> tensix.Core:
+    """Return a core whose Matrix unit owns both sources, after a program of thread 1 with fields of the configuration."""
+    core = tensix.Core(chip, l1_bytes=CORE_L1)
+    for source in (core.state.src_a, core.state.src_b):
+        source.hand_over(int(Format.BF16))
+    own = GOLDEN_THREAD_FIELDS[core.chip]
+    for name, value in fields.items():
+        place = (own if name in own else GOLDEN_FIELDS[core.chip])[name][0]
+        if name in own:
+            core.config.write_thread(1, place.register, value << place.low)
+        else:
+            core.config.write(1, place.register, value << place.low, place.mask)
+    core.dst[:], core.dst_defined[:] = 0x3F80, True
+    core.push(1, tensix.isa.assemble(program, chip=chip))
+    return core
+
+
+def cleared_faces(evidence: Evidence) -> Finding:
+    """T38: the 32-bit rows of tile 1 of either half that ZEROACCs of its four faces make undefined, in both widths."""
+    found = []
+    for wide in (0, 1):
+        for first in (0, 256):
+            faces = range(first // FACE_ROWS + 4, first // FACE_ROWS + 8) if wide else range(4, 8)
+            core = core_of("wormhole", "\n".join(f"ZEROACC mode=1, dst32={wide}, operand={face}" for face in faces))
+            core.run()
+            rows = np.array([core.dst_defined[dst32_rows(row)[0]] for row in range(DST32_ROWS)])
+            cleared = np.flatnonzero(~rows)
+            found.append((cleared.min(), cleared.max() + 1, cleared.size))
+    expected = [(32, 64, 32), (32, 64, 32), (64, 128, 64), (320, 384, 64)]
+    shown = "; ".join(f"{size} rows from {low} on" for low, _, size in found)
+    return decided(f"even and odd half, in 16 bits and in 32 bits: {shown}", tensix_wormhole=found == expected)
+
+
+def copied_partials(evidence: Evidence) -> Finding:
+    """T39: FP32 partial sums from L1 to Dst, by way of SrcA and straight."""
+    words = fp32_words(np.random.Generator(np.random.PCG64(31)).standard_normal(COUNT))
+    by_src_a = tensix.unpack(words, Format.FP32, Format.TF32, count=COUNT) << 13
+    straight = tensix.unpack_to_dst(words, Format.FP32, Format.FP32, count=COUNT)
+    lost, kept = int(np.sum(by_src_a != words)), int(np.sum(straight == words))
+    agrees = np.array_equal(by_src_a, words & 0xFFFFE000) and kept == COUNT and lost > 0.99 * COUNT
+    return decided(f"{lost:,} of {COUNT:,} lose bits by way of SrcA, {COUNT - kept} straight", tensix_wormhole=agrees)
+
+
+def smallest_integer(evidence: Evidence) -> Finding:
+    """T40: the word of INT32_MIN plus zero, and plus one, in Dst."""
+    dst = np.full((BLOCK_ROWS, COLUMNS), 1 << 31, np.uint32)
+    zero, one_word = np.zeros_like(dst), np.full_like(dst, 1 << 14 | 1)
+    sums = [int(tensix.elwadd(dst, zero, each, style="INT8", dst32=True)[0, 0]) for each in (zero, one_word)]
+    shown = ", ".join(map(str, sums))
+    return decided(
+        f"0x80000000 + 0 and + 1 are {shown}", tensix_wormhole=sums == [0, 1], tensix_blackhole=sums == [0, 1]
+    )
+
+
+def stale_half(evidence: Evidence) -> Finding:
+    """T41: MOVA2D to the low half of a row that ZEROACC has cleared."""
+    words = {}
+    for chip in ("blackhole", "wormhole"):
+        implied = {"implied_src_a_disabled": 1} if chip == "blackhole" else {}
+        core = core_of(chip, "ZEROACC mode=3\nMOVA2D low_half=1", src_a_format=5, **implied)
+        core.dst[0], core.src_a[0, 0] = 0xABCD, 0x1FC00
+        core.run()
+        words[f"tensix_{chip}"] = f"0x{core.dst[0, 0]:04x}{core.dst[8, 0]:04x}"
+    shown = ", ".join(f"{name} {word}" for name, word in words.items())
+    return decided(shown, tensix_blackhole=words["tensix_blackhole"] == "0xabcd007f")
+
+
+def override_of_src_b(evidence: Evidence) -> Finding:
+    """T42: MOVB2D of a word with all fraction bits under SrcA's override TF32, for SrcB's formats BF16 and TF32."""
+    kept = {}
+    for name in ("tensix_wormhole", "tensix_wormhole_documented"):
+        words = []
+        for src_b_format in (Format.BF16, Format.TF32):
+            program = "MOVB2D"
+            overrides = {"src_a_override": 1, "src_a_value": int(Format.TF32), "src_b_override": 1}
+            core = core_of(
+                "wormhole", program, src_a_format=5, src_b_format=5, **overrides, src_b_value=int(src_b_format)
+            )
+            core.state.numerics = PRESETS[name].numerics
+            core.src_b[0, 0] = 0x1FFFF
+            core.run()
+            words.append((int(core.dst[0, 0]) << 16 | int(core.dst[8, 0])) >> 13 & 7)
+        kept[name] = words
+    shown = "; ".join(f"{name}: {words[0]:03b} with BF16, {words[1]:03b} with TF32" for name, words in kept.items())
+    return decided(f"low fraction bits in {shown}", **{name: words == [0, 7] for name, words in kept.items()})
+
+
+def trailing_unpack(evidence: Evidence) -> Finding:
+    """T43: an UNPACR of FP32 to SrcA after unpacking to Dst, with and without zeros in place of datums."""
+    outcomes = []
+    fields = {"l1_format": 0, "unpack_out_format": 0, "uncompressed": 1, "x_dim": 16, "y_dim": 1, "context_x_dim": 16}
+    for zero in (1, 0):
+        program = f"SETADCXX units=1, end=15\nCLEARDVALID reset=1\nUNPACR multi_context=1, adc=1, zero={zero}"
+        core = core_of("wormhole", program, **fields, base_address=15, dst_address=64)
+        core.src_a[:] = 0x1FC00
+        try:
+            core.run()
+            outcomes.append("zeros" if not core.src_a[0, 0].any() else "datums")
+        except tensix.UndefinedBehavior:
+            outcomes.append("refused")
+    return decided(
+        f"{outcomes[0]} with AllDatumsAreZero, {outcomes[1]} without", tensix_wormhole=outcomes == ["zeros", "refused"]
     )

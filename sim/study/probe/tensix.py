@@ -406,7 +406,10 @@ MATRIX_UNIT = Unit(
         "sfpu_round_to_zero": "it admits a rounding and changes no value",
         "tilise_wide_rows": "it orders datums and changes no value",
     }
-    | dict.fromkeys(("gmpool_fp16", "move_masking", "moves_follow_fp32"), "no operation here pools or moves rows")
+    | dict.fromkeys(
+        ("gmpool_fp16", "move_masking", "moves_follow_fp32", "moves_widen_exponent", "low_half_shows_stale"),
+        "no operation here pools or moves rows",
+    )
     | dict.fromkeys(
         (
             "stochastic_compare",

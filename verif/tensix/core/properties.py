@@ -1,15 +1,13 @@
 """Wait gate: a latched wait stays until it is met and blocks its class. Choice of a thread: a choice that waits stays. Decoder: a word
 that is executed is legal. Operands and addresses: an executed instruction has existing rows."""
 
-from amaranth import Cat, Mux, Value
+from amaranth import Mux, Value
 
-from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, SRC_ROWS, Chip
+from bitpath.golden.tensix.declarations.formats import SRC_ROWS, Chip
 from bitpath.rtl.tensix.core.config import ChipConfig, UnpackAddressConfig
 from bitpath.rtl.tensix.core.decode import MATRIX, Decode, named
 from bitpath.rtl.tensix.core.matrix_operands import MatrixOperands, MoveOperands
 from bitpath.rtl.tensix.core.pack_address import PackAddress
-from bitpath.rtl.tensix.core.row_packer import SOURCES
-from bitpath.rtl.tensix.core.row_unpacker import DST32_FORMATS
 from bitpath.rtl.tensix.core.tensix_core import FirstThread
 from bitpath.rtl.tensix.core.unpack_address import UnpackAddress
 from bitpath.rtl.tensix.core.wait_gate import MATH, WaitGate
@@ -88,7 +86,7 @@ def decoded(claim: Claim, chip: Chip) -> None:
     "matrix_operands",
     "matrix_operands_rows_{chip.value}",
     "an instruction of {chip.value}'s Matrix unit that is executed starts at rows that the unit takes",
-    ("wide & ~clears & row[-1],", "wide & ~clears & row[0],"),
+    ("(src_a_row & row_mask).any(),", "(src_a_row & row_mask).all(),"),
     "chip",
     Chip,
 )
@@ -97,7 +95,6 @@ def unit_takes_rows(claim: Claim, chip: Chip) -> None:
     o, clears, executed = dut.o, dut.o.opcode == Opcode.ZEROACC, ~dut.refused
     claim.assume(named(dut.view.instruction, *MATRIX))
     claim.ensure(
-        ~executed | clears | ~o.dst32 | ~o.dst_row[-1],
         ~executed | clears | is_element_wise(o) | ~o.src_a_row[:4].any(),
         ~executed | clears | o.broadcast_row | ~o.src_b_row[:3].any(),
     )
@@ -106,45 +103,39 @@ def unit_takes_rows(claim: Claim, chip: Chip) -> None:
 @PROPERTIES.of(
     "move_operands",
     "move_operands_rows_{chip.value}",
-    "a move of {chip.value} that is executed takes 32-bit rows of Dst below 512",
-    ("from_dst & o.dst32) & row[-1],", "from_dst & o.dst32) & row[0],"),
+    "a move of {chip.value} that is executed fills whole words of Dst or their low halves",
+    ("(tf32 | (to_dst & follows)) & low_half,", "(tf32 | (to_dst & follows)) & ~low_half,"),
     "chip",
     Chip,
 )
-def moved_rows(claim: Claim, chip: Chip) -> None:
+def moved_halves(claim: Claim, chip: Chip) -> None:
     dut = claim.instantiate("dut", MoveOperands(ChipConfig(chip=chip)))
-    o, instruction = dut.o, dut.view.instruction
-    to_dst, from_dst = named(instruction, "MOVA2D", "MOVB2D"), named(instruction, "MOVD2A", "MOVD2B")
-    wide = Mux(to_dst, o.control.wide | o.control.low_half, from_dst & o.dst32)
-    claim.ensure(dut.refused | ~wide | ~o.dst_row[-1], dut.refused | ~o.control.wide | ~o.control.low_half)
+    claim.ensure(dut.refused | ~dut.o.control.wide | ~dut.o.control.low_half)
 
 
 @PROPERTIES.of(
     "unpack_address",
     "unpack_address_rows",
-    "unpacker 0's UNPACR that is executed ends at row 63 of SrcA, row 511 of a 32-bit Dst, or row 1023 of a 16-bit one, at the latest",
+    "unpacker 0's UNPACR that is executed has at most 64 rows, and ends at row 63 of SrcA at the latest",
     ("(last > SRC_ROWS) | (last > FACE)", "(last > 2 * SRC_ROWS) | (last > FACE)"),
 )
 def filled_rows(claim: Claim) -> None:
     dut = claim.instantiate("dut", UnpackAddress(UnpackAddressConfig()))
     o = dut.o
     end = o.row + o.rows
-    dst_rows = Mux(o.control.register_format.matches(*DST32_FORMATS), DST32_ROWS, DST16_ROWS)
-    claim.ensure(dut.refused | (end <= Mux(o.control.to_dst, dst_rows, SRC_ROWS)), dut.refused | (o.rows <= SRC_ROWS))
+    claim.ensure(dut.refused | o.control.to_dst | (end <= SRC_ROWS), dut.refused | (o.rows <= SRC_ROWS))
 
 
 @PROPERTIES.of(
     "pack_address",
     "pack_address_rows_{chip.value}",
-    "a PACR of {chip.value} that is executed reads whole rows, of a 32-bit Dst those below 512",
-    ("(o.first[k] + o.rows - 1)[9:]", "(o.first[k] + o.rows - 1)[10:]"),
+    "a PACR of {chip.value} that is executed has a row at least, and the threshold of a ReLU on rows is not negative",
+    ("(relu > 1) & (shared.relu_threshold[0][-1]", "(relu > 2) & (shared.relu_threshold[0][-1]"),
     "chip",
     Chip,
 )
 def packed_rows(claim: Claim, chip: Chip) -> None:
     dut = claim.instantiate("dut", PackAddress(ChipConfig(chip=chip)))
     o = dut.o
-    beyond = [o.sources[k] & (o.first[k] + o.rows > DST32_ROWS) for k in range(SOURCES)]
-    claim.ensure(
-        dut.refused | ~o.control.dst32 | ~Cat(beyond).any(), dut.refused | (o.rows != 0), dut.refused | o.sources.any()
-    )
+    negative = ~o.flush & (o.control.relu > 1) & o.control.relu_threshold[-1]
+    claim.ensure(dut.refused | ~negative, dut.refused | (o.rows != 0), dut.refused | o.sources.any())

@@ -33,6 +33,11 @@ KNOWN, KNOWN_OWN = known_bits(FIELDS[CHIP]), known_bits(THREAD_FIELDS[CHIP])
 EXECUTE = {"SETDMAREG": setdmareg, "WRCFG": wrcfg, "SETC16": setc16} | {f"RMWCIB{byte}": rmwcib for byte in range(4)}
 
 
+def _golden_file() -> GoldenFile:
+    """Return golden's registers with the fields that RTL has."""
+    return GoldenFile(CHIP, FIELDS[CHIP], THREAD_FIELDS[CHIP])
+
+
 class FileTable:
     """A file with golden in lockstep."""
 
@@ -43,12 +48,12 @@ class FileTable:
         self._writes = frame.scoreboard("write", 25, output="write")
         self._illegal = frame.scoreboard("illegal", 1)
         self.state = State(
-            chip=CHIP, numerics=CHIP_PRESETS[CHIP].numerics, l1=np.zeros(16, np.uint8), config=GoldenFile(CHIP)
+            chip=CHIP, numerics=CHIP_PRESETS[CHIP].numerics, l1=np.zeros(16, np.uint8), config=_golden_file()
         )
 
     def restart(self) -> None:
         """Reset the registers; the GPRs stay."""
-        self.state.config = GoldenFile(CHIP)
+        self.state.config = _golden_file()
 
     def _fields(self) -> tuple[int, int]:
         """Return both outputs as golden has them."""

@@ -9,20 +9,22 @@ from cocotb.triggers import Timer
 from bitpath.golden.tensix.core.core import UNITS
 from bitpath.golden.tensix.core.state import State, movb2d_format, src_a_format
 from bitpath.golden.tensix.core.unpacker import action
-from bitpath.golden.tensix.declarations.formats import COLUMNS, DST32_ROWS, Chip, Format
+from bitpath.golden.tensix.declarations.formats import COLUMNS, Chip, Format
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import BANKS, FIELD_VALUES, MOVES
-from bitpath.rtl.tensix.core.matrix_operands import Implied, MoveOperands
+from bitpath.rtl.tensix.core.matrix_operands import BankFormat, MoveOperands
 from bitpath.rtl.tensix.matrix.mover import Move, MoveKind
-from bitpath.verif.kit.unit_bench import UnitBench, cases, cross, pack, pauses, resolved, unpack
+from bitpath.verif.kit.unit_bench import UnitBench, cases, cross, pauses, resolved, unpack
 from bitpath.verif.tensix.matrix.moving import Registers, apply
 from bitpath.verif.tensix.program.golden_core import MATH
 from bitpath.verif.tensix.program.views import (
     NO_FORMATS,
+    implied_formats,
     other_fields,
     random_instruction,
     random_state,
+    seldom,
     set_own,
     set_shared,
     view_of,
@@ -33,7 +35,7 @@ CONFIG = BENCH.config
 CHIP = CONFIG.chip
 CASES = cases(40)
 L1_BYTES = 64
-CHANGES = (*(name for name in BANKS if CHIP is Chip.WORMHOLE or name != "SETDVALID"), "SETRWC")
+CHANGES = (*BANKS, "SETRWC")
 """Instructions that clear banks or change their owners."""
 FATES = ("executed", "refused")
 
@@ -47,11 +49,11 @@ def any_state(rng: Random) -> State:
         source.words[:] = registers.sources[place]
         source.unpacker_bank, source.matrix_bank = registers.pointers[place]
         source.owned[:] = [bool(rng.getrandbits(1)), bool(rng.getrandbits(1))]
-        source.formats[:] = [rng.choice([*Format]), rng.choice([*Format])]
+        source.formats[:] = [None if seldom(rng, 0.1) else rng.choice([*Format]) for _ in range(2)]
         set_shared(state, f"src_{name}_format", rng.choice(NO_FORMATS if rng.random() < 0.25 else [*Format]))
         if CHIP is Chip.BLACKHOLE:
             set_own(state, f"implied_src_{name}_disabled", rng.getrandbits(1))
-    state.dst = registers.dst
+    state.dst.bits[:], state.dst.defined[:] = registers.dst.bits, registers.dst.defined
     return state
 
 
@@ -71,13 +73,13 @@ def any_instruction(rng: Random, name: str) -> Instruction:
 async def applied(dut, rng: Random, state: State, instruction: Instruction) -> None:
     """Show an instruction and the state that it sees."""
     dut.view.value = view_of(state, MATH, instruction, other_fields(CHIP, rng, (*MOVES, *CHANGES)))
-    banks = {f"src_{name}": state.source(place) for place, name in enumerate("ab")}
-    dut.implied.value = pack(Implied, {name: each.formats[each.matrix_bank] for name, each in banks.items()})
+    dut.implied.value = implied_formats(state)
     await Timer(1, unit="ns")
 
 
-def moved(state: State, record: dict, fmt: int) -> None:
-    """Apply a record to a state."""
+def moved(state: State, record: dict, fmt: int | None) -> None:
+    """Apply a record to a state, whose Dst is in the order of the storage then; `fmt` is that of a bank that is handed over."""
+    state.dst.remapped = state.dst.swizzled = False
     sources = [state.source(side) for side in range(2)]
     pointers = [(each.unpacker_bank, each.matrix_bank) for each in sources]
     apply(Registers([each.words for each in sources], pointers, state.dst), record, state.numerics)
@@ -111,19 +113,26 @@ def owners_of(state: State) -> int:
     return found
 
 
-def takes_high_rows(state: State, instruction: Instruction) -> bool:
-    """Return whether a move takes 32-bit rows of Dst from 512 on, which a core refuses; raises for an unknown
-    format."""
+def eight_swizzled(state: State, instruction: Instruction) -> bool:
+    """Return whether a move takes eight swizzled rows of Dst, which a core refuses; raises for an unknown format."""
     name, fp32 = instruction.name, state.config.read("fp32_enabled", MATH)
-    if name in ("MOVA2D", "MOVB2D"):
-        fmt = src_a_format(state, MATH) if name == "MOVA2D" else movb2d_format(state, MATH)
-        follows = fp32 and state.numerics.moves_follow_fp32
-        wide = fmt is Format.TF32 or instruction["low_half"] or follows
-    elif name in ("MOVD2A", "MOVD2B"):
-        wide = fp32 or state.config.read("int8_math", MATH)
-    else:
+    if name not in ("MOVA2D", "MOVB2D") or not instruction["mode"] & 2:
         return False
-    return bool(wide) and state.dst_row(MATH, instruction["dst"]) >= DST32_ROWS
+    fmt = src_a_format(state, MATH) if name == "MOVA2D" else movb2d_format(state, MATH)
+    follows = fp32 and state.numerics.moves_follow_fp32
+    return state.dst.swizzled and bool(fmt is Format.TF32 or instruction["low_half"] or follows)
+
+
+def handed_format(dut) -> int | None:
+    """Return the format that the record gives to a bank, or None if it is unknown."""
+    found = unpack(BankFormat, resolved(dut.format))
+    return found["code"] if found["known"] else None
+
+
+def formats_of(state: State) -> int:
+    """Return the formats that both sources' banks imply as bits."""
+    codes = [code for side in range(2) for code in state.source(side).formats]
+    return int.from_bytes(bytes(0xFF if code is None else code for code in codes))
 
 
 def at_rest(instruction: Instruction) -> bool:
@@ -159,13 +168,13 @@ async def compared(dut, rng: Random, state: State, instruction: Instruction, boa
     bits = unpack(Move, resolved(dut.o))
     record = {name: bits[name] for name in Move.as_shape().members}
     try:
-        refused = takes_high_rows(state, instruction)
+        refused = eight_swizzled(state, instruction)
         UNITS[instruction.name](state, MATH, instruction)
     except ValueError:
         refused = True
     flags.compare(resolved(dut.refused), int(refused), shown)
     if not refused:
-        moved(by_record, record, resolved(dut.format))
+        moved(by_record, record, handed_format(dut))
         after, got = rows_of(state), rows_of(by_record)
         for row in np.flatnonzero(((after != before) | (got != before)).any(axis=1)):
             rows.compare(
@@ -183,7 +192,7 @@ async def changes(frame):
     dut = frame.dut
     rows, flags = frame.scoreboard("rows", 32 * (COLUMNS + 1), output="o"), frame.scoreboard("refused", 1)
     owners, rests = frame.scoreboard("owners", 8, output="o"), frame.scoreboard("rests", 1)
-    formats = frame.scoreboard("format", 4)
+    formats = frame.scoreboard("format", 32)
     coverage = frame.coverage(CHANGES)
     for name in CHANGES:
         coverage.hit(name)
@@ -193,10 +202,9 @@ async def changes(frame):
             by_record = deepcopy(state)
             assert await compared(dut, rng, state, instruction, (rows, flags), shown) == FATES[0]
             bits = unpack(Move, resolved(dut.o))
-            moved(by_record, {each: bits[each] for each in Move.as_shape().members}, resolved(dut.format))
+            moved(by_record, {each: bits[each] for each in Move.as_shape().members}, handed_format(dut))
             owners.compare(owners_of(by_record), owners_of(state), shown)
             if name != "SETRWC":
                 rests.compare(resolved(dut.rests), int(at_rest(instruction)), shown)
-            if name == "UNPACR_NOP":
-                unpacker = instruction["unpacker"]
-                formats.compare(resolved(dut.format), state.config.read("unpack_out_format", MATH, unpacker), shown)
+            if name in ("UNPACR_NOP", "SETDVALID"):
+                formats.compare(formats_of(by_record), formats_of(state), shown)

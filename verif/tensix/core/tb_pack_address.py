@@ -6,25 +6,24 @@ from random import Random
 
 from cocotb.triggers import Timer
 
+from bitpath.golden.tensix.convert.formats import INTEGERS
 from bitpath.golden.tensix.convert.pack import ACCUMULATING_FORMATS
 from bitpath.golden.tensix.core.packer import MASKS, RELATIVE, Store, pacr, stores_of
 from bitpath.golden.tensix.core.state import THREADS, State
 from bitpath.golden.tensix.declarations.encodings import FIELDS, WIDTHS
 from bitpath.golden.tensix.declarations.formats import (
-    BLOCK_FLOATS,
     COLUMNS,
+    DST16_FP16,
     DST16_ROWS,
     DST32,
-    DST32_ROWS,
     Chip,
     Format,
 )
 from bitpath.golden.tensix.isa import Instruction
-from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import ZERO_FIELDS
 from bitpath.rtl.tensix.core.pack_address import PackAddress
-from bitpath.rtl.tensix.core.row_packer import ADDRESS_BITS, PACKERS, SOURCES, pack_rows_layout
+from bitpath.rtl.tensix.core.row_packer import ADDRESS_BITS, FLUSH_STEPS, PACKERS, SOURCES, pack_rows_layout
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pack, pauses, resolved, unpack
 from bitpath.verif.tensix.program.loads import ALL_COLUMNS, packings
 from bitpath.verif.tensix.program.views import (
@@ -32,6 +31,7 @@ from bitpath.verif.tensix.program.views import (
     other_fields,
     random_instruction,
     random_state,
+    row_order,
     seldom,
     set_shared,
     short,
@@ -64,13 +64,22 @@ class Case:
         self.state = random_state(CHIP, rng, L1_BYTES)
         self.packing = rng.choice(LEGAL)
         self.mid, self.out, self.dst32 = self.packing.mid, self.packing.out, self.packing.dst32
+        if seldom(rng, 0.15):
+            # Most of these formats do not go together.
+            self.mid, self.out, self.dst32 = rng.choice([*Format]), rng.choice([*Format]), bool(rng.getrandbits(1))
+            self.packing = replace(self.packing, mid=self.mid, out=self.out, dst32=self.dst32)
         if seldom(rng):
-            self.out = rng.choice([*BLOCK_FLOATS, *NO_FORMATS])
+            self.out = rng.choice(NO_FORMATS)
         if seldom(rng):
             self.mid = rng.choice(NO_MIDDLES)
         known = [*MASKS, *[mask for mask in range(16) if seldom(rng)]] if CHIP is Chip.WORMHOLE else [0, *range(16)]
         self.instruction = random_instruction(
-            CHIP, rng, "PACR", **dict.fromkeys(ZERO_FIELDS["PACR"], 0), packers=rng.choice(known)
+            CHIP,
+            rng,
+            "PACR",
+            **dict.fromkeys(ZERO_FIELDS["PACR"], 0),
+            packers=rng.choice(known),
+            flush=seldom(rng, 0.1),
         )
         self._formats()
         self._places()
@@ -87,9 +96,12 @@ class Case:
         others = [each.out for each in LEGAL if replace(each, out=self.packing.out) == self.packing]
         accumulates = rng.getrandbits(1) if self.out in ACCUMULATING_FORMATS else seldom(rng)
         self._of_each("pack_in_format", self.mid, range(16))
-        self._of_each("pack_out_format", self.out, others)
+        self._of_each("pack_out_format", self.out, others or range(16))
         self._of_each("pack_uncompressed", 1, [0])
         self._of_each("l1_accumulate", accumulates, [0])
+        threshold = rng.randrange(1 << 8) if self.mid not in INTEGERS or seldom(rng) else 0
+        self._of_each("exponent_threshold_enabled", int(threshold > 0), [0])
+        self._of_each("exponent_threshold", threshold, range(1 << 8))
         relu = 4 + rng.getrandbits(2) if seldom(rng) else rng.getrandbits(2)
         fields = {
             "dst_format": rng.getrandbits(4) if seldom(rng) else self.mid,
@@ -99,7 +111,7 @@ class Case:
             "relu_mode": relu,
             "relu_threshold": rng.getrandbits(15) | seldom(rng) << 15,
             "edge_mask": rng.choice((ALL_COLUMNS, rng.getrandbits(16))),
-            "pack_e4m3": rng.getrandbits(1) if self.out is not Format.FP8 else seldom(rng, 0.1),
+            "pack_e4m3": rng.getrandbits(1),
         }
         for name, value in fields.items():
             set_shared(state, name, int(value))
@@ -122,8 +134,7 @@ class Case:
             adcs.packers, **{name: replace(getattr(adcs.packers, name), **each) for name, each in channels.items()}
         )
         state.adc[self.thread] = replace(adcs, packers=packers)
-        last_row = DST32_ROWS if self.dst32 else DST16_ROWS
-        self._set_offsets(rng.randrange(last_row), self._strides(near))
+        self._set_offsets(rng.randrange(DST16_ROWS), self._strides(near))
         addresses = [rng.randrange(LINES) for _ in range(PACKERS[CHIP])]
         # Bits from 17 on do not count, but for the highest one.
         addresses = [address | rng.getrandbits(14) << 17 for address in addresses]
@@ -165,54 +176,59 @@ def firsts(instruction: Instruction, stores: list[Store]) -> dict[int, int]:
     """Return the first Dst row of each source."""
     if CHIP is Chip.WORMHOLE:
         return {each.packer: each.row for each in stores}
-    return {number: stores[0].row & ~(SOURCES - 1) | number for number in used(instruction)}
+    interfaces = [0] if instruction["flush"] else used(instruction)
+    return {number: stores[0].row & ~(SOURCES - 1) | number for number in interfaces}
+
+
+def threshold_of(state: State, thread: int, packer: int) -> int:
+    """Return the exponent threshold of a packer, 0 if it is off."""
+    read = state.config.read
+    return read("exponent_threshold", thread, packer) if read("exponent_threshold_enabled", thread, packer) else 0
 
 
 def refused(state: State, thread: int, instruction: Instruction, stores: list[Store]) -> bool:
     """Return whether a core refuses a PACR that golden executes."""
     read, first = state.config.read, stores[0]
-    alike = {(each.mid_format, each.out_format, each.accumulates) for each in stores} | {
-        (read("pack_in_format", thread, 0), read("pack_out_format", thread, 0), bool(read("l1_accumulate", thread, 0)))
+    names = ("pack_in_format", "pack_out_format", "l1_accumulate")
+    alike = {
+        (*(read(name, thread, packer) for name in names), threshold_of(state, thread, packer))
+        for packer in (0, *(each.packer for each in stores))
     }
-    rows = first.count // COLUMNS
-    beyond = any(row + max(rows, 1) > DST32_ROWS for row in firsts(instruction, stores).values())
-    return (
-        first.out_format in BLOCK_FLOATS
-        or (first.out_format is Format.FP8 and bool(read("pack_e4m3", thread)))
-        or (first.mid_format is Format.INT16 and first.layout is not DST32)
-        or (CHIP is Chip.BLACKHOLE and first.mid_format is Format.FP16 and bool(read("round_10b", thread)))
-        or first.column > 0
-        or first.count % COLUMNS > 0
-        or first.count == 0
-        or rows > DST16_ROWS
-        or len(alike) > 1
-        or (first.layout is DST32 and beyond)
-    )
+    inside = first.column > 0 or first.count % COLUMNS > 0 or first.count == 0
+    return len(alike) > 1 or (not instruction["flush"] and (inside or first.count // COLUMNS > DST16_ROWS))
 
 
 def expected_record(state: State, thread: int, instruction: Instruction, stores: list[Store]) -> dict:
     """Return the record; sources and packers that take no part are 0."""
     read, first = state.config.read, stores[0]
-    rows, begins = firsts(instruction, stores), {each.packer: each.data // LINE for each in stores}
-    relu = read("relu_mode", thread)
+    rows, relu = firsts(instruction, stores), read("relu_mode", thread)
+    begins, exponents = (
+        {each.packer: getattr(each, name) // LINE for each in stores} for name in ("data", "exponents")
+    )
     return {
         "sources": sum(1 << number for number in rows),
         "first": [rows.get(number, 0) for number in range(SOURCES)],
-        "rows": first.count // COLUMNS,
+        "rows": FLUSH_STEPS if instruction["flush"] else first.count // COLUMNS,
         "begins": [begins.get(packer, 0) for packer in range(PACKERS[CHIP])],
+        "exponents": [exponents.get(packer, 0) for packer in range(PACKERS[CHIP])],
         "last": instruction["last"],
+        "flush": instruction["flush"],
+        "zero": instruction["zero"],
+        "order": row_order(state),
         "masked": read("edge_mask", thread) ^ ALL_COLUMNS,
-        "fp16": first.mid_format in SHORT_FORMATS,
+        "fp16": first.layout is DST16_FP16,
         "control": {
             "mid_format": first.mid_format,
             "out_format": first.out_format,
             "dst32": first.layout is DST32,
             "raw": read("read_raw", thread),
             "unsigned": first.mid_format is Format.INT8 and read("read_unsigned", thread),
-            "relu": relu,
+            "relu": relu & 3,
             "relu_threshold": read("relu_threshold", thread) if relu > 1 else 0,
             "accumulate": first.accumulates,
+            "exponent_threshold": threshold_of(state, thread, 0),
             "round_10b": read("round_10b", thread),
+            "e4m3": read("pack_e4m3", thread),
         },
     }
 
@@ -224,7 +240,8 @@ def found_record(bits: int, expected: dict) -> dict:
     packers = taken[: PACKERS[CHIP]] if CHIP is Chip.WORMHOLE else [1]
     record = {name: found[name] for name in expected}
     record["first"] = [found["first"][number] * taken[number] for number in range(SOURCES)]
-    record["begins"] = [found["begins"][packer] * packers[packer] for packer in range(PACKERS[CHIP])]
+    for name in ("begins", "exponents"):
+        record[name] = [found[name][packer] * packers[packer] for packer in range(PACKERS[CHIP])]
     return record
 
 

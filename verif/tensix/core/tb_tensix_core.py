@@ -14,12 +14,14 @@ from cocotb.triggers import RisingEdge
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
-from bitpath.golden.tensix.core.programs import RESULT, CoreProgram
+from bitpath.golden.tensix.core.programs import RESULT, CoreProgram, assembled, config_lines
 from bitpath.golden.tensix.core.state import THREADS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, REGISTERS
-from bitpath.golden.tensix.declarations.formats import DST16_ROWS, DST32_ROWS, Chip, Fidelity, Format
-from bitpath.golden.tensix.isa import encode
+from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, DST16_ROWS, DST32_ROWS, Fidelity, Format
+from bitpath.golden.tensix.isa import decode, encode
 from bitpath.golden.tensix.matmul.product_program import DATUMS, Product, tile_program
+from bitpath.golden.tensix.sfpu import Lanes
+from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.l1_memory import LINES
 from bitpath.rtl.tensix.core.tensix_core import TensixCore
@@ -37,15 +39,18 @@ from bitpath.verif.tensix.program.golden_core import (
 from bitpath.verif.tensix.program.host import CoreHost, Run
 from bitpath.verif.tensix.program.loads import (
     Load,
-    executed,
+    changed,
     load_program,
     packings,
     random_load,
+    random_runs,
     random_store,
     zeros_from,
 )
 from bitpath.verif.tensix.program.loads import cases as load_cases
 from bitpath.verif.tensix.program.programs import WORD_BYTES
+from bitpath.verif.tensix.sfpu.driving import needs_gap
+from bitpath.verif.tensix.sfpu.words import ACCESSES, kinds, random_word
 
 BENCH = UnitBench(TensixCore, TensixCoreConfig, ms=1000, patience=ENGINE_PATIENCE_CYCLES)
 CONFIG = BENCH.config
@@ -68,8 +73,8 @@ KINDS = (
 NOTED = (Fault.NONE, Fault.WORD, Fault.OPERATION, Fault.STATE, Fault.REGISTER)
 REFUSED = (
     ("SEMWAIT", {"semaphores": 1}, Fault.OPERATION),
-    ("UNPACR", {"context": 1}, Fault.OPERATION),
-    ("PACR", {"zero": 1}, Fault.OPERATION),
+    ("UNPACR", {"row_search": 1}, Fault.OPERATION),
+    ("PACR", {"override_thread": 1}, Fault.OPERATION),
     ("PACR", {}, Fault.STATE),
     ("MOVD2A", {"mode": 1}, Fault.OPERATION),
     ("MOVD2B", {"low_half": 1}, Fault.STATE),
@@ -77,7 +82,6 @@ REFUSED = (
     ("WRCFG", {"register": REGISTERS[CHIP]}, Fault.REGISTER),
     ("SETC16", {"register": 255}, Fault.REGISTER),
     ("RMWCIB0", {"register": 255, "mask": 1}, Fault.REGISTER),
-    *((("SETDVALID", {"sources": 1}, Fault.OPERATION),) if CHIP is Chip.BLACKHOLE else ()),
 )
 """Instructions that a core refuses behind a reset, when Dst has 16 bits and no low halves, and no format is configured."""
 RANDOM_KINDS = KINDS[:5]
@@ -167,6 +171,55 @@ async def products(frame):
         coverage.hit(f"{kind[0].name} {kind[1].name} {kind[2]}")
 
 
+WIDE_MODES, NARROW_MODES = (3, 4, 12), (0, 1, 2, 5, 6, 8, 13, 14, 15)
+"""Modes of SFPLOAD and SFPSTORE in a Dst of 32 bits, and of 16."""
+
+
+def vector_words(rng: Random, count: int, *, dst32: bool) -> list[int]:
+    """Return random words of the Vector unit that no page calls undefined, with the cycles between them that software leaves free.
+
+    A quarter of them are loads and stores in a tile of 64 rows.
+    """
+    every = [kind for kind in kinds(CHIP) if kind[0] not in ("SFPCONFIG", *ACCESSES)]
+    modes, lanes, words = WIDE_MODES if dst32 else NARROW_MODES, Lanes(), []
+    while len(words) < count:
+        if rng.random() < 0.25:
+            fields = {"vd": rng.randrange(8), "mod": rng.choice(modes), "address": rng.randrange(TILE_ROWS)}
+            word = encode(rng.choice(ACCESSES), chip=CHIP, **fields)
+        else:
+            word = random_word(rng, CHIP, *rng.choice(every))
+            try:
+                execute(lanes, decode(word, chip=CHIP), CHIP, CONFIG.numerics)
+            except ValueError:
+                continue
+        if words and needs_gap(CHIP, words[-1], word):
+            words.append(encode("SFPNOP", chip=CHIP))
+        words.append(word)
+    return words
+
+
+@BENCH.test("tensix_core.vector", "The Vector unit shares Dst and the threads' counters with the other units")
+async def vector_programs(frame):
+    """Products whose tile random instructions of the Vector unit load, change and store before it is packed, with a seed for its
+    random numbers."""
+    rng = pauses.rng("vector")
+    session = CoreSession(frame, gap=0.2)
+    for case in range(max(CASES, len(RANDOM_KINDS))):
+        kind = RANDOM_KINDS[case % len(RANDOM_KINDS)]
+        program = random_product(rng, kind, Fidelity.LOFI, 1)
+        matrix_idle = 1 << len(UNITS[CHIP]) - 1
+        lines = [
+            *config_lines(CHIP, {"prng_seed": [rng.getrandbits(32)]}),
+            ("STALLWAIT", {"block": EVERY, "conditions": matrix_idle}),
+            ("SETRWC", {"which": 0b1111}),
+        ]
+        own = [*assembled(CHIP, *lines), *vector_words(rng, 60 + CASES, dst32=kind[2])]
+        words = list(program.words)
+        # They go before the wait whose semaphore lets the packer begin.
+        words[MATH] = (*words[MATH][:-2], *own, *words[MATH][-2:])
+        await session.check(replace(program, words=tuple(words)), f"case {case}, {kind}")
+
+
 @BENCH.test("tensix_core.rate", "An expansion must not lose a cycle between its replays")
 async def every_cycle_multiplies(frame):
     """One and four phases: an MVMUL in each cycle in which the Matrix unit takes one, from the first to the last."""
@@ -195,6 +248,21 @@ async def loads(frame):
         coverage.hit(f"{mode} {fmt.name}")
 
 
+@BENCH.test("tensix_core.load_cycles", "A word of 64 bytes that comes in two cycles halves the rate")
+async def load_cycles(frame):
+    """Plain UNPACRs of 64 rows of every format for SrcA: the cycles to the bank's first move differ as golden's `unpack_cycles`."""
+    rng = pauses.rng("loads")
+    session, rest = CoreSession(frame), set()
+    for fmt in (Format.TF32, Format.BF16, Format.FP8, *BLOCK_FLOATS):
+        load = replace(random_load(rng, CHIP, "plain", fmt), unpacker=0, first=0, rows=TILE_ROWS, row=0)
+        run = await session.check(load_program(load, np.random.default_rng(rng.getrandbits(32))), str(load))
+        opcodes = (BY_NAME[CHIP][name].opcode for name in ("UNPACR", "MOVA2D"))
+        begin, end = (run.of_opcode(thread, opcode)[0] for thread, opcode in enumerate(opcodes))
+        rest.add(end - begin - tensix.unpack_cycles(fmt))
+        frame.dut._log.info("%s: %d cycles from UNPACR to MOVA2D", fmt.name, end - begin)
+    assert len(rest) == 1, rest
+
+
 def legal_load(rng: Random, mode: str, fmt: Format) -> tuple[Load, CoreProgram]:
     """Return a load that golden executes."""
     while True:
@@ -209,13 +277,52 @@ def legal_load(rng: Random, mode: str, fmt: Format) -> tuple[Load, CoreProgram]:
 
 @BENCH.test("tensix_core.stores", "The packer's control comes from registers of several units")
 async def stores(frame):
-    """PACRs in every pair of formats that a core executes, with random ReLU, edge mask and sum in L1."""
+    """PACRs in every pair of formats, with random ReLU, edge mask and sum in L1, E4M3, and exponents of block floats."""
     rng = pauses.rng("stores")
     session = CoreSession(frame)
-    every = [packing for packing in packings(CHIP) if executed(CHIP, packing)]
+    every = packings(CHIP)
     rng.shuffle(every)
     for packing in every[: int(os.environ.get("BITPATH_LOADS", len(every)))]:
         await session.check(random_store(rng, CHIP, packing), str(packing))
+
+
+@BENCH.test("tensix_core.runs", "Rows below 16 bytes and their exponents go on inside of 16 bytes")
+async def runs(frame):
+    """PACRs of a few rows that go on where the one before ended, or end with zeros, in FP8 and in all block floats."""
+    rng = pauses.rng("runs")
+    session = CoreSession(frame)
+    formats = (Format.FP8, *BLOCK_FLOATS)
+    coverage = frame.coverage([fmt.name for fmt in formats])
+    for fmt in formats:
+        packing = rng.choice([each for each in packings(CHIP) if each.out is fmt])
+        await session.check(random_runs(rng, CHIP, packing), str(packing))
+        coverage.hit(fmt.name)
+
+
+@BENCH.test(
+    "tensix_core.misplaced", "Exponents over datums, or a row across 16 bytes, would be other bytes than golden's"
+)
+async def misplaced(frame):
+    """PACRs of block floats without room for exponents before the datums, and of wider rows behind narrow ones: refused."""
+    host, lines = CoreHost(frame, CONFIG), CONFIG.l1_words * LINES
+    faults = frame.scoreboard("fault", Fault, output=f"fault_{MATH}")
+    one_row, pacr = assembled(CHIP, ("SETADCXX", {"units": 4, "end": COLUMNS - 1}), ("PACR", {"packers": 1}))
+    for narrow, section, wide in (
+        (Format.BFP8, 0, None),
+        (Format.BFP4, 1, None),
+        (Format.BFP4, 1, Format.BFP8),
+        (Format.BFP2A, 1, Format.BFP4A),
+        (Format.BFP8, 1, Format.BF16),
+    ):
+        words = [*zeros_from(CHIP, narrow, lines - 64, section=section), one_row, pacr]
+        if wide is not None:
+            words += [*changed(CHIP, {"pack_out_format": wide}), pacr]
+        await frame.reset()
+        await host.play(CoreProgram(words=((), tuple(words), ())))
+        refused = section == 0 or wide in (Format.BFP8, Format.BFP4A)
+        faults.compare(
+            host.faults()[MATH][0].value, (Fault.STATE if refused else Fault.NONE).value, f"{narrow}, {wide}"
+        )
 
 
 @BENCH.test(
@@ -230,13 +337,13 @@ async def the_end_of_l1(frame):
     data = frame.scoreboard("L1", 8, output="data")
     faults = frame.scoreboard("fault", Fault, output=f"fault_{MATH}")
     # Rooms for a half, one, and up to two and a quarter of a PACR's four rows.
-    for fmt, quarters in product((Format.FP32, Format.BF16, Format.FP8), (2, 4, 6, 8, 9)):
-        room = quarters * L1_BYTES[fmt]
+    for fmt, quarters in product((Format.FP32, Format.BF16, Format.FP8, Format.BFP8), (2, 4, 6, 8, 9)):
+        room = quarters * L1_BYTES.get(fmt, 1)
         await frame.reset()
         begin, end = source.integers(1, 256, (2, 8 * WORD_BYTES), np.uint8)
         memory = ((0, begin), (size - end.size, end))
         core = golden_core(CHIP, CoreProgram(words=((),) * THREADS, memory=memory), l1_bytes=size)
-        before, pacr = zeros_from(CHIP, fmt, lines - room), encode("PACR", chip=CHIP)
+        before, pacr = zeros_from(CHIP, fmt, lines - room, section=1), encode("PACR", chip=CHIP)
         core.push(MATH, before)
         core.run()
         fates = [fault_of(CHIP, core, MATH, pacr) for _ in range(3)]

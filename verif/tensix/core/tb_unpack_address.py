@@ -9,13 +9,12 @@ from cocotb.triggers import Timer
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
 from bitpath.golden.tensix.convert.unpack import CONVERSIONS, DST32_FORMATS, L1_BYTES
 from bitpath.golden.tensix.core.state import THREADS, State
-from bitpath.golden.tensix.core.unpacker import SKIPPED_ROWS, Load, load_of, unpacr
-from bitpath.golden.tensix.declarations.encodings import WIDTHS
+from bitpath.golden.tensix.core.unpacker import CONTEXTS, CONTEXTS_1, SKIPPED_ROWS, Load, load_of, unpacr
+from bitpath.golden.tensix.declarations.encodings import FIELDS, WIDTHS
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK_FLOATS,
     COLUMNS,
     DST16_ROWS,
-    DST32_ROWS,
     FACE,
     SRC_ROWS,
     Format,
@@ -31,6 +30,7 @@ from bitpath.verif.tensix.program.views import (
     other_fields,
     random_instruction,
     random_state,
+    row_order,
     seldom,
     set_own,
     set_shared,
@@ -45,7 +45,8 @@ LAYOUT = rows_layout(CONFIG)
 CASES = cases(40)
 LINE = 16
 """Bytes that an address of L1 counts."""
-MODES = ("plain", "zero", "forced") if UNPACKER else ("plain", "zero", "forced", "transposed", "tilised", "to Dst")
+FIRST_MODES = ("transposed", "tilised", "to Dst", "shifted")
+MODES = ("plain", "zero", "forced", *(() if UNPACKER else FIRST_MODES))
 MANNERS = {"plain": 6, "strided": 3, "powers": 1, "anywhere": 1}
 """Where an UNPACR reads and how often: in a tile by X alone, by all counters, in large tiles, or at random."""
 FATES = ("executed", "refused")
@@ -62,19 +63,59 @@ class Case:
         self.fmt = rng.choice(blocks if mode == "forced" else others if mode == "tilised" else [*CONVERSIONS])
         self.out = rng.choice(CONVERSIONS[self.fmt])
         self.instruction = self._instruction()
+        self.context = self._context()
+        self.offset = short(rng, 4)
         self._formats()
         self._modes()
         self._counters()
 
     def place(self, base: int) -> None:
-        """Set the base address of the tile."""
-        self._set("base_address", base)
+        """Set the base address of the tile, of which a part is the context's offset."""
+        offset = min(self.offset, base)
+        self._set_context("base_address", f"base_addresses_{UNPACKER}", base - offset)
+        offsets = f"base_offsets_{UNPACKER}"
+        places = len(FIELDS[CHIP][offsets])
+        set_shared(self.state, offsets, *(offset if k == self.context % places else 0 for k in range(places)))
+
+    def _context(self) -> int:
+        """Return the context that the instruction takes in most cases; a wrong one of unpacker 1 is rare."""
+        state, multi = self.state, self.instruction["multi_context"]
+        state.contexts[UNPACKER][self.thread] = self.rng.randrange(CONTEXTS)
+        if not multi:
+            return 0
+        number = (
+            state.contexts[UNPACKER][self.thread]
+            if self.instruction["context_counter"]
+            else self.instruction["context"]
+        )
+        context = self.rng.randrange(CONTEXTS_1 if UNPACKER and not seldom(self.rng) else CONTEXTS)
+        offsets = [self.rng.getrandbits(4) for _ in range(2)]
+        offsets[UNPACKER] = (context - number) % CONTEXTS | self.rng.getrandbits(1) << 3
+        set_own(state, "context_offset", *offsets)
+        return context
+
+    def _set_context(self, first: str, others: str, value: int) -> None:
+        """Set a field of the context; other contexts have others."""
+        places = FIELDS[CHIP][others]
+        place = self.context % (len(places) + 1)
+        values = [self.rng.getrandbits(each.width) for each in places]
+        if place:
+            values[place - 1] = value
+            self._set(first, self.rng.getrandbits(FIELDS[CHIP][first][0].width))
+        else:
+            self._set(first, value)
+        set_shared(self.state, others, *values)
 
     def _set(self, name: str, value: int) -> None:
         """Set a field of both unpackers; the other one's differs where it has its own."""
         values = [self.rng.getrandbits(1), self.rng.getrandbits(1)]
         values[UNPACKER] = value
         set_shared(self.state, name, *values) if name in OF_EACH else set_shared(self.state, name, value)
+
+    def _x_dim(self, value: int) -> None:
+        self._set("x_dim", value)
+        if UNPACKER == 0:
+            self._set_context("context_x_dim", "context_x_dims", value)
 
     def _instruction(self) -> Instruction:
         rng = self.rng
@@ -94,18 +135,24 @@ class Case:
         self._set("unpack_out_format", rng.choice(NO_FORMATS) if seldom(rng) else self.out)
         self._set("force_exponent", int(self.mode == "forced"))
         self._set("forced_exponent", short(rng, 5))
-        for name in ("uncompressed", "descriptor_uncompressed"):
-            self._set(name, 1 - seldom(rng))
+        self._set_context("uncompressed", f"uncompressed_{UNPACKER}", 1 - seldom(rng))
+        self._set("descriptor_uncompressed", 1 - seldom(rng))
 
     def _modes(self) -> None:
         rng, mode = self.rng, self.mode
         self._set("transpose", rng.getrandbits(1) if UNPACKER else int(mode == "transposed") ^ seldom(rng))
         self._set("tilise", int(mode == "tilised") ^ seldom(rng))
         multi = self.instruction["multi_context"]
-        for name, other in (("unpack_to_dst", not multi), ("descriptor_to_dst", multi)):
-            set_shared(self.state, name, rng.getrandbits(1) if other else int(mode == "to Dst"))
+        if UNPACKER == 0:
+            wanted, other = int(mode == "to Dst"), rng.getrandbits(1)
+            self._set_context("unpack_to_dst", "contexts_to_dst", wanted if multi else other)
+            self._set("descriptor_to_dst", other if multi else wanted)
         stride = rng.getrandbits(rng.choice((3, 3, 5, 12)))
-        set_shared(self.state, "shift_amounts", stride if mode == "tilised" else rng.getrandbits(8) << 4 | seldom(rng))
+        shift = rng.getrandbits(4) if mode in ("shifted", "transposed") else seldom(rng)
+        place = 4 * (self.context % 4)
+        shifts = rng.getrandbits(16) & ~(15 << place) | shift << place
+        set_shared(self.state, "shift_amounts", stride if mode == "tilised" else shifts & 0xFFF)
+        set_shared(self.state, "last_shift_amount", shifts >> 12)
         set_own(self.state, "override_with_address", int(mode != "to Dst") ^ seldom(rng, 0.1))
 
     def _counters(self) -> None:
@@ -115,8 +162,10 @@ class Case:
         rows = faces * rng.choice((1, rng.randint(1, SRC_ROWS // faces), rng.randint(1, 4)))
         row = faces * rng.randrange((SRC_ROWS - rows) // faces + 1) + seldom(rng) * rng.getrandbits(10)
         first, manner = COLUMNS * short(rng, rng.choice((4, 10))), rng.choices([*MANNERS], [*MANNERS.values()])[0]
-        self._set("base_address", short(rng, 32 if seldom(rng) else 14))
-        set_shared(state, "dst_address", (SKIPPED_ROWS + row) * COLUMNS + seldom(rng) * rng.getrandbits(4))
+        self.place(short(rng, 32 if seldom(rng) else 14))
+        if UNPACKER == 0:
+            address = (SKIPPED_ROWS + row) * COLUMNS + seldom(rng) * rng.getrandbits(4)
+            self._set_context("dst_address", "dst_addresses", address)
         set_shared(state, "add_dst_address", rng.getrandbits(1))
         near, far = self._tile(manner, first, rows)
         if manner in ("plain", "powers") and not (self.instruction["multi_context"] and UNPACKER == 0):
@@ -139,20 +188,19 @@ class Case:
         width = 4 if self.out in DST32_FORMATS else L1_BYTES.get(self.out, 1)
         if manner == "powers":
             # A tile or a first datum of a power of two; a lost bit would leave nothing of it.
-            for name in ("x_dim", "context_x_dim", "y_dim", "z_dim"):
+            self._x_dim(1 << rng.randrange(16))
+            for name in ("y_dim", "z_dim"):
                 self._set(name, 1 << rng.randrange(16))
             counter, bits = rng.choice([(name, bits) for name, bits in WIDTHS.items() if name != "x"])
             near = dict.fromkeys("yzw", 0) | {"x": first, counter: rng.getrandbits(1) << rng.randrange(bits)}
             far = dict.fromkeys("yzw", 0)
         elif manner == "plain":
-            for name in ("x_dim", "context_x_dim"):
-                self._set(name, first + COLUMNS * rows + COLUMNS * short(rng, 8))
+            self._x_dim(first + COLUMNS * rows + COLUMNS * short(rng, 8))
             for name in ("y_dim", "z_dim"):
                 self._set(name, 1 + short(rng, 2))
             near, far = dict.fromkeys("yzw", 0) | {"x": first}, dict.fromkeys("yzw", 0)
         else:
-            for name in ("x_dim", "context_x_dim"):
-                self._set(name, COLUMNS * short(rng, 12))
+            self._x_dim(COLUMNS * short(rng, 12))
             for name in ("y_dim", "z_dim"):
                 self._set(name, short(rng, 4))
             near = {name: short(rng, 3) for name in "yzw"} | {"x": first}
@@ -190,28 +238,26 @@ def data_address(load: Load) -> int:
 def refused(thread: int, instruction: Instruction, load: Load) -> bool:
     """Return whether a core refuses an UNPACR that golden executes."""
     control, tilises = load.control, load.control.row_stride is not None
-    dst_rows = DST32_ROWS if control.out_format in DST32_FORMATS else DST16_ROWS
     whole = FACE * COLUMNS if control.transpose else COLUMNS
     return (
         (instruction["multi_context"] and instruction["adc"] != thread)
-        or control.col_shift > 0
         or (tilises and control.in_format in BLOCK_FLOATS)
         or load.first % COLUMNS > 0
         or load.count % whole > 0
         or load.rows > SRC_ROWS
         or (with_exponents(load) and load.first + load.count > load.datums)
         or ((control.transpose or tilises) and data_address(load) % LINE > 0)
-        or (UNPACKER == 0 and load.row + load.rows > (dst_rows if control.to_dst else SRC_ROWS))
+        or (UNPACKER == 0 and not control.to_dst and load.row + load.rows > SRC_ROWS)
     )
 
 
-def expected_record(instruction: Instruction, load: Load) -> dict:
+def expected_record(state: State, instruction: Instruction, load: Load) -> dict:
     """Return the fields that a mode uses."""
     control, tilises = load.control, load.control.row_stride is not None
     record = {
         "address": data_address(load) // 4,
         "rows": load.rows,
-        "row": load.row if control.to_dst else load.row % SRC_ROWS,
+        "row": load.row % (DST16_ROWS if control.to_dst else SRC_ROWS),
         "flips": instruction["flip"],
         "zero": instruction["zero"],
         "turns": control.transpose,
@@ -225,34 +271,37 @@ def expected_record(instruction: Instruction, load: Load) -> dict:
             "to_dst": control.to_dst,
         },
     }
-    record |= {"stride": control.row_stride // LINE} if tilises else {}
+    record |= {"order": row_order(state)} if control.to_dst else {}
+    record["stride"] = control.row_stride // LINE if tilises else control.col_shift
     record |= {"exponent": load.address + load.first // COLUMNS} if with_exponents(load) else {}
     return record | ({"forced_exponent": control.forced_exponent} if record["forced"] else {})
 
 
-def golden_load(state: State, thread: int, instruction: Instruction) -> Load | None:
-    """Return golden's load, or None if golden refuses it; the state does not change."""
+def golden_load(state: State, thread: int, instruction: Instruction) -> tuple[Load, int] | None:
+    """Return golden's load and the counter of contexts after it, or None if golden refuses it; the state does not change."""
     state = deepcopy(state)
     try:
         load = load_of(state, thread, instruction)
         unpacr(state, thread, instruction)
     except ValueError:
         return None
-    return load
+    return load, state.contexts[UNPACKER][thread]
 
 
 async def compared(dut, case: Case, boards: tuple, shown: str) -> bool:
-    """Compare a case's record or refusal; return whether it is refused."""
-    records, flags = boards
+    """Compare a case's record and counter or its refusal; return whether it is refused."""
+    records, flags, counters = boards
     thread, instruction = case.thread, case.instruction
+    dut.counter.value = case.state.contexts[UNPACKER][thread]
     dut.view.value = view_of(case.state, thread, instruction, other_fields(CHIP, case.rng, ("UNPACR",)))
     await Timer(1, unit="ns")
-    load = golden_load(case.state, thread, instruction)
+    load, counted = golden_load(case.state, thread, instruction) or (None, None)
     refuses = load is None or refused(thread, instruction, load)
     shown = f"{shown}, thread {thread}, {case.fmt.name} to {case.out.name}, {instruction}, {load}"
     flags.compare(resolved(dut.refused), int(refuses), shown)
     if load is not None and not refuses:
-        record, found = expected_record(instruction, load), unpack(LAYOUT, resolved(dut.o))
+        record, found = expected_record(case.state, instruction, load), unpack(LAYOUT, resolved(dut.o))
+        counters.compare(resolved(dut.counted), counted, shown)
         records.compare(pack(LAYOUT, {name: found[name] for name in record}), pack(LAYOUT, record), shown)
     return refuses
 
@@ -266,7 +315,7 @@ async def loads(frame, mode):
     """UNPACRs of every mode and format in random states of configuration and counters: addresses, rows and control, or
     a refusal where golden refuses."""
     rng = pauses.rng("states")
-    boards = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
+    boards = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1), frame.scoreboard("counted", 3)
     coverage = frame.coverage(FATES)
     for number in range(CASES):
         coverage.hit(FATES[await compared(frame.dut, Case(rng, mode), boards, f"case {number}")])
@@ -280,7 +329,7 @@ async def loads(frame, mode):
 async def last_bytes(frame, mode):
     """In every mode and format an UNPACR that ends with L1's last bytes, and the same 16 bytes later, which is refused."""
     rng = pauses.rng("ends")
-    boards = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1)
+    boards = frame.scoreboard("o", LAYOUT), frame.scoreboard("refused", 1), frame.scoreboard("counted", 3)
     left = max(4, CASES // 20)
     while left:
         case = Case(rng, mode)

@@ -11,7 +11,7 @@ from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import EXECUTED, instruction_layout
-from bitpath.rtl.tensix.core.wait_gate import SEMAPHORE_COUNT, SEMAPHORE_STATE, UNITS, Banks, WaitGate
+from bitpath.rtl.tensix.core.wait_gate import ABSENT, SEMAPHORE_COUNT, SEMAPHORE_STATE, UNITS, Banks, WaitGate
 from bitpath.verif.kit.unit_bench import UnitBench, cases, cross, pack, pauses, resolved
 
 BENCH = UnitBench(WaitGate, ChipConfig)
@@ -31,7 +31,9 @@ BANK_FIELDS = {
     "UNPACR": {},
 }
 """Values of the fields by which an instruction waits for its unpacker's bank."""
-OTHERS = tuple(name for name in EXECUTED if name not in WAITS)
+GATED = tuple(name for name in EXECUTED if name in BY_NAME[CHIP])
+OTHERS = tuple(name for name in GATED if name not in WAITS)
+VECTOR_CONDITION = len(UNITS[CHIP]) + Banks.as_shape().size + ABSENT
 
 
 class GateTable:
@@ -47,7 +49,9 @@ class GateTable:
             chip=CHIP, numerics=CHIP_PRESETS[CHIP].numerics, l1=np.zeros(16, np.uint8), config=ConfigFile(CHIP)
         )
 
-    async def cycle(self, name="NOP", *, banks=0xF, idle=IDLE, values=None, offered=True, **fields) -> bool:
+    async def cycle(
+        self, name="NOP", *, banks=0xF, idle=IDLE, vector_idle=1, values=None, offered=True, **fields
+    ) -> bool:
         """Play a cycle with an instruction, which passes if it is offered and the gate opens; return whether it opens.
 
         ``banks`` are the bits writable and readable of both sources; ``values`` are values and maxima of the semaphores.
@@ -61,7 +65,7 @@ class GateTable:
         record |= instruction.fields
         dut.instruction.value = pack(instruction_layout(CHIP), record | {"opcode": BY_NAME[CHIP][name].opcode})
         dut.banks.value = pack(Banks, {"writable": banks & 3, "readable": banks >> 2})
-        dut.idle.value = idle
+        dut.idle.value, dut.vector_idle.value = idle, vector_idle
         dut.semaphores.value = pack(SEMAPHORE_STATE, [{"value": value, "maximum": most} for value, most in values])
         for bit, source in enumerate((state.src_a, state.src_b)):
             source.unpacker_bank, source.matrix_bank = 0, 1
@@ -73,13 +77,13 @@ class GateTable:
         await FallingEdge(dut.clk)
         self._opens.compare(resolved(dut.opens), int(opens), f"{instruction}, {state.waits[0]}")
         self._waits.compare(resolved(dut.waits), int(state.waits[0] is not None))
-        self._forget(idle)
+        self._forget(idle, vector_idle)
         if offered and opens and name in WAITS:
             (stallwait if name == "STALLWAIT" else semwait)(state, 0, instruction)
         await RisingEdge(dut.clk)
         return opens
 
-    def _forget(self, idle: int) -> None:
+    def _forget(self, idle: int, vector_idle: int) -> None:
         """Forget the wait if its conditions are met: golden's, and that units are idle."""
         wait = self.state.waits[0]
         if wait is None:
@@ -87,7 +91,8 @@ class GateTable:
         asked = wait.conditions & IDLE
         if wait.conditions == 0 and not wait.semaphores:
             asked = IDLE >> 1  # all units but the Matrix unit
-        if not asked & ~idle:
+        waits_for_lanes = wait.conditions >> VECTOR_CONDITION & 1 and not vector_idle
+        if not (asked & ~idle or waits_for_lanes):
             forget_met_waits(self.state)
 
 
@@ -126,6 +131,7 @@ async def random_instructions(frame):
             name,
             banks=rng.getrandbits(4) | rng.getrandbits(4),
             idle=IDLE if rng.random() < 0.5 else rng.getrandbits(len(UNITS[CHIP])),
+            vector_idle=rng.random() < 0.7,
             values=values,
             offered=rng.random() < 0.9,
             **fields,
@@ -142,11 +148,11 @@ async def random_instructions(frame):
 @BENCH.test("wait_gate.classes", "STALLWAIT: an instruction waits if one of its block bits is set")
 async def every_class(frame):
     """Each block bit, and all of them, against each instruction; each instruction with each set of banks."""
-    coverage = frame.coverage(cross(EXECUTED, ["stays"]) + cross(OTHERS, ["passes"]))
+    coverage = frame.coverage(cross(GATED, ["stays"]) + cross(OTHERS, ["passes"]))
     table = GateTable(frame)
     for bit in range(10):
         block = 1 << bit if bit < 9 else 0x1FF
-        for name in EXECUTED:
+        for name in GATED:
             await table.cycle("STALLWAIT", block=block, conditions=2)
             opens = await table.cycle(name, idle=0, offered=False)
             if name in OTHERS or not opens:
@@ -154,7 +160,7 @@ async def every_class(frame):
             for _ in range(2):
                 await table.cycle(offered=False)
     rng = pauses.rng("fields")
-    for name in EXECUTED:
+    for name in GATED:
         for banks in range(16):
             await table.cycle(name, banks=banks, offered=False)
             for _ in range(8 if name in BANK_FIELDS else 0):
@@ -173,6 +179,11 @@ async def every_condition(frame):
             assert not await table.cycle("NOP", idle=IDLE & unmet, banks=0xF & (unmet >> units))
         assert not await table.cycle("NOP", idle=IDLE & 1 << condition, banks=1 << condition >> units)
         assert await table.cycle("NOP")
+    await table.cycle("STALLWAIT", block=0x1FF, conditions=1 << VECTOR_CONDITION)
+    for _ in range(3):
+        assert not await table.cycle("NOP", vector_idle=0)
+    assert not await table.cycle("NOP", idle=0, banks=0)
+    assert await table.cycle("NOP")
     await table.cycle()
 
 

@@ -117,6 +117,10 @@ VALUES = [
     (lambda: tensix.Prng(1 << 32), "seed must be 0 to 4294967295, not 4294967296"),
     (lambda: mova2d(DST[:1], SRC_B), "dst must have the shape of the moved rows, (8, 16), not (1, 16)"),
     (lambda: mova2d(DST, SRC_B, srca_format="TF32", low_half=True), "low_half must be False with TF32, not True"),
+    (
+        lambda: mova2d(DST, SRC_B, fp32_enabled=True, low_half=True, chip="blackhole"),
+        "low_half must be False with Fp32_enabled, not True",
+    ),
     (lambda: movd2a(DST, srca_format="TF32"), "dst32 must be True and low_half False with TF32, not False and False"),
     (lambda: movd2a(DST, low_half=True), "low_half must be False without dst32, not True"),
     (lambda: control(row_stride=24), "row_stride must be a multiple of 16, not 24"),

@@ -92,6 +92,23 @@ def test_a_program_is_scheduled_by_its_formats():
         assert macs / tensix.schedule(layer(fmt, fidelity, packing=BF16), clear=4).cycles >= least
 
 
+def test_what_bounds_fp8_in_lofi():
+    """18 cycles with a load for each product, the rate's 16/18; fewer with two right tiles held, 0.75 loads a product."""
+    count = 4096
+    column = [
+        model.TileProduct(left=(row, 0), right=(0, 0), dst_tile=0, first=row == 0, last=row == count - 1)
+        for row in range(count)
+    ]
+    found = model.schedule_products(column, model.TileTimes(data=16, compute=16, pack=33))
+    bound = cycles.tile_cycles(tensix.Format.FP8, "LoFi")
+    assert found.loads == count + 1
+    assert found.cycles == pytest.approx(bound.bound * count, rel=1e-3)
+    one = np.ones((512, 512), np.float32)
+    cube = tensix.schedule(tensix.matmul_program(one, one, format="fp8", fidelity="LoFi", packing=BF16))
+    assert (cube.cycles, cube.loads) == (69_719, 3072)
+    assert bound.compute * count < cube.cycles < bound.bound * count
+
+
 def test_sixteen_bit_dst_takes_blocks_in_turn():
     """The second block's products do not wait for the packing of the first."""
     wide, narrow = (tensix.schedule(layer("bfp8", dst32=dst32)) for dst32 in (True, False))

@@ -148,10 +148,10 @@ def words(rng, shape):
 def test_moves_to_dst(name, fmt):
     rng, numerics = np.random.default_rng(61), NUMERICS[name]
     a, old = words(rng, (8, 16)), rng.integers(0, 1 << 32, (8, 16), np.uint32)
-    for keeps, fp32, low in product((False, True), repeat=3):
-        if low and fmt is Format.TF32:
+    for keeps, fp32, int8, low in product((False, True), repeat=4):
+        if low and (fmt is Format.TF32 or (fp32 and numerics.moves_follow_fp32)):
             continue
-        options = {"fp32_enabled": fp32, "low_half": low}
+        options = {"fp32_enabled": fp32, "int8_math": int8, "low_half": low}
         common = {"srca_format": fmt, "keep_denormals": keeps, "numerics": numerics, **options}
         got_a, got_b = tensix.mova2d(old, a, **common), tensix.movb2d(old, a, srcb_format=fmt, **common)
         for i, j in product(range(8), range(16)):
@@ -208,6 +208,19 @@ def test_masks_by_hand(fmt, kept):
     documented = WORMHOLE_DOCUMENTED.numerics
     assert np.all(tensix.movb2a(ones, srcb_format=fmt, numerics=documented) == kept)
     assert np.all(tensix.movb2a(ones, srcb_format=fmt) == 0x7FFFF)
+
+
+@pytest.mark.parametrize("mode", ["fp32_enabled", "int8_math"])
+def test_8_exponent_bits_of_fp16_by_hand(mode):
+    """Sign 1, exponent 0x10 and fraction 0x2AD in a 32-bit or integer mode: 7 fraction bits above 8 of the exponent."""
+    word, dst = np.full((1, 16), 1 << 18 | 0x10 << 10 | 0x2AD, np.uint32), np.zeros((1, 16), np.uint32)
+    by_format = replace(WORMHOLE.numerics, moves_widen_exponent=False)
+    for move in (tensix.mova2d, tensix.movb2d):
+        moved = move(dst, word, srca_format="FP16", **{mode: True})
+        assert np.all(tensix.to_physical(moved, "DST16_BF16") == 0xD510)
+        as_simulated = move(dst, word, srca_format="FP16", numerics=by_format, **{mode: True})
+        assert np.all(tensix.to_physical(as_simulated, "DST16_FP16") == 0xD5B0)
+        assert np.array_equal(move(dst, word, srca_format="FP16"), as_simulated)
 
 
 def test_fp32_enabled_on_blackhole():

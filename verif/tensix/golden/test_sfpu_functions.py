@@ -7,13 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bitpath.golden import tensix
 from bitpath.golden.tensix import isa, llk, sfpu
-from bitpath.golden.tensix.declarations.formats import Chip, Format
+from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST32, Chip, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.exact.sfpu import loaded, stored
 from bitpath.golden.tensix.exact.sfpu_unit import default_mode, execute, reset
 from bitpath.golden.tensix.sfpu.explain import DATUM
 from bitpath.sim.study.functions import REFERENCES, measure, modes
+from bitpath.verif.tensix.program.programs import MATH, configure
 
 CHIPS = {"wh": Chip.WORMHOLE, "bh": Chip.BLACKHOLE}
 SAMPLE = np.array(
@@ -212,6 +214,10 @@ def test_a_ternary_function_and_one_that_draws():
     assert set(kept.tolist()) == {0, 0x4000}
     assert 0.70 < np.mean(kept != 0) < 0.80
     assert not np.array_equal(kept[:1024], kept[1024:])
+    between = np.full(4096, 0x3F804000, np.uint32)
+    rounded = llk.apply("stochastic_round", between, dst32=True, seed=3)
+    assert set(rounded.tolist()) == {0x3F800000, 0x3F810000}
+    assert 0.1 < np.mean(rounded == 0x3F810000) < 0.4
 
 
 def test_a_function_of_ones_own():
@@ -259,3 +265,20 @@ def test_explain_names_registers_flags_and_the_datum():
         sfpu.explain_lane(isa.assemble("MVMUL"), [0])
     with pytest.raises(ValueError, match="the number of operands must be 1 to 3, not 0"):
         sfpu.explain_lane([], [])
+
+
+@pytest.mark.parametrize("chip", Chip)
+def test_the_core_runs_a_functions_words(chip):
+    """A tile in the core's Dst ends in the words that `apply` gives, and Dst's counter at the next tile."""
+    rng = np.random.default_rng(4)
+    tile = rng.normal(size=(64, 16)).astype(np.float32).view(np.uint32)
+    for name, dst32 in (("silu", True), ("gelu", False)):
+        words = tile if dst32 else tile >> 16
+        core = tensix.Core(chip, l1_bytes=64)
+        configure(core, MATH, sfpu_fp32=int(dst32), src_b_format=Format.BF16.value)
+        layout = DST32 if dst32 else DST16_BF16
+        core.state.dst.write(0, words, layout)
+        core.push(MATH, llk.FUNCTIONS[name].words(llk.Mode(chip=chip, dst32=dst32)))
+        core.run()
+        assert np.array_equal(core.state.dst.read(0, 64, layout), llk.apply(name, words, dst32=dst32, chip=chip))
+        assert core.rwc[MATH].dst == 64

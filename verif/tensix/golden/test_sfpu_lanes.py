@@ -7,11 +7,12 @@ import pytest
 
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Chip, Format
-from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, StochasticCompare
+from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, WORMHOLE, WORMHOLE_DOCUMENTED, StochasticCompare
 from bitpath.golden.tensix.declarations.sfpu import LANES
 from bitpath.golden.tensix.exact import sfpu_unit
 from bitpath.golden.tensix.isa import Instruction, decode
 from bitpath.golden.tensix.isa.words import word_of
+from bitpath.golden.tensix.sfpu import Lanes
 from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.tensix.sfpu.macro import LoadMacroConfig, schedule
 from bitpath.golden.tensix.sfpu.run import Batch
@@ -59,6 +60,13 @@ def assert_equal(lanes, units, what):
         assert got.rotated == right.rotated, what
 
 
+def test_sfpu_reset_is_the_exact_one():
+    for preset in (WORMHOLE, WORMHOLE_DOCUMENTED):
+        lanes = Lanes((1,), preset.numerics)
+        assert exact_units(lanes)[0].lanes == sfpu_unit.reset(preset.numerics).lanes
+        assert lanes.lreg[11:15, 0, 0].tolist() == [0xBF800000, 0x3B000000, 0xBF2CC4C7, 0xBEB08FF9]
+
+
 @OF_CHIP
 def test_sfpu_instructions_are_the_exact_ones(chip):
     rng = np.random.default_rng(66)
@@ -67,7 +75,7 @@ def test_sfpu_instructions_are_the_exact_ones(chip):
     for name in names:
         for number, instruction in enumerate(instructions(rng, chip, name)):
             numerics = CHIP_PRESETS[chip].numerics if number % 2 else replace(CHIP_PRESETS[chip].numerics, **OTHERS)
-            lanes = random_lanes(rng, 2, None if number % 4 else np.zeros(8, np.uint32))
+            lanes = random_lanes(rng, 1, None if number % 4 else np.zeros(8, np.uint32))
             units, refused = exact_units(lanes), []
             for unit in units:
                 try:
@@ -152,7 +160,7 @@ def run_all(batch, words):
 def test_sfpu_scheduled_instructions_are_the_exact_ones(chip):
     rng, numerics = np.random.default_rng(68), CHIP_PRESETS[chip].numerics
     ran = refused = 0
-    for _ in range(60):
+    for _ in range(30):
         words, lanes = random_macro(rng, chip)
         bits = random_dst(rng)
         (unit,), dst = exact_units(lanes), bits[0].tolist()
@@ -168,5 +176,5 @@ def test_sfpu_scheduled_instructions_are_the_exact_ones(chip):
         assert_equal(lanes, [unit], words)
         assert bits[0].tolist() == dst
         ran += 1
-    assert ran > 20
-    assert refused > 3
+    assert ran > 8
+    assert refused > 2

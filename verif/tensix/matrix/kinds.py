@@ -245,8 +245,11 @@ def any_formats(rng: Random, opcode: Opcode, style: Style) -> tuple[Format, Form
 
 
 def block_start(rng: Random, pair: int, *, dst32: bool) -> int:
-    """Return a row at which one of the blocks of the pair starts."""
-    return pair * BLOCK_ROWS if dst32 else (2 * pair + rng.getrandbits(1)) * BLOCK_ROWS
+    """Return a row at which one of the blocks of the pair starts; the upper half's 32-bit rows have three numbers."""
+    if not dst32:
+        return (2 * pair + rng.getrandbits(1)) * BLOCK_ROWS
+    row = pair * BLOCK_ROWS
+    return rng.choice((row, row + 256, row + 512)) if row & 256 else row
 
 
 def combinations(style: Style) -> list[dict]:

@@ -95,8 +95,8 @@ class Place:
 
     @property
     def rows16(self) -> tuple[int, ...]:
-        """Return the 16-bit rows that hold it."""
-        return dst32_rows(self.row) if self.dst32 else (self.row,)
+        """Return the 16-bit rows that hold it; 32-bit rows from 512 on are rows from 256 on."""
+        return dst32_rows(self.row & 0x1FF | self.row >> 1 & 0x100) if self.dst32 else (self.row,)
 
     @property
     def block(self) -> tuple["Place", ...]:

@@ -128,7 +128,8 @@ def _to_dst(registers: Registers, move: dict[str, Any], numerics: TensixNumerics
     fmt, low_half = control["dst_format"], bool(control["low_half"])
     # The move's field tells whether words have 32 bits, so that Fp32_enabled may follow from it.
     layout = layout_of(fmt, bool(control["wide"] or low_half))
-    old = registers.dst.read(move["dst_row"], count, layout)
+    stale = low_half and numerics.low_half_shows_stale
+    old = registers.dst.read(move["dst_row"], count, layout, stale=stale)
     options = {"fp32_enabled": bool(control["wide"]), "low_half": low_half, "keep_denormals": bool(control["keeps"])}
     if move["kind"] is MoveKind.MOVA2D:
         taken = registers.read(0)[source : source + count]
@@ -218,7 +219,8 @@ class MoverTable:
         dut.src_b.value = row_bits(registers.read(1)[BLOCK_ROWS * block_b :][:BLOCK_ROWS], SRC.width)
         address = unpack(DstAddress, resolved(dut.address))
         layout = layout_of(Format.FP16 if address.fp16 else Format.BF16, bool(address.dst32))
-        words = registers.dst.read(address.row & ~(BLOCK_ROWS - 1), BLOCK_ROWS, layout)
+        stale = bool(resolved(dut.stale))
+        words = registers.dst.read(address.row & ~(BLOCK_ROWS - 1), BLOCK_ROWS, layout, stale=stale)
         dut.dst.value = row_bits(words, DST32.width)
         await Timer(1, unit="ns")
 

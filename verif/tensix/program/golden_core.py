@@ -9,21 +9,26 @@ import numpy as np
 from bitpath.golden import tensix
 from bitpath.golden.tensix.core.core import obstacle
 from bitpath.golden.tensix.core.programs import GPR, CoreProgram, assembled, own_field
-from bitpath.golden.tensix.core.state import THREADS
+from bitpath.golden.tensix.core.state import THREADS, ConfigFile
 from bitpath.golden.tensix.core.unpacker import action
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, ENCODINGS, FIELDS, OPCODE_LOW, THREAD_FIELDS, Fields
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, DST16_ROWS, DST32_ROWS, FACE, Chip, Format
+from bitpath.golden.tensix.declarations.sfpu import FIRST_TEMPLATE, MODES
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.rtl.tensix.core.config_file import known_bits
 from bitpath.rtl.tensix.core.decode import ADC, BANKS, CONFIG, EXECUTED, FIELD_VALUES, MATRIX, MOVES, RWC, ZERO_FIELDS
 from bitpath.rtl.tensix.faults import Fault
+from bitpath.rtl.tensix.matrix.instruction import Zeroed
 
 # Words that a core refuses: why, by golden's core and by what its decoder says that it executes.
 
 
+RESERVED_ROUNDING = 3
+"""Of SFP_STOCH_RND."""
+
+
 def is_executed(chip: Chip, instruction: Instruction) -> bool:
-    """Return whether a core executes an instruction: the decoder's tables, golden's rules of UNPACR_NOP, SEMWAIT,
-    SETDVALID."""
+    """Return whether a core executes an instruction: the decoder's tables, golden's rules of UNPACR_NOP and SEMWAIT."""
     name, fields = instruction.name, instruction.fields
     if name not in EXECUTED or any(fields.get(each) for each in ZERO_FIELDS.get(name, ())):
         return False
@@ -33,10 +38,12 @@ def is_executed(chip: Chip, instruction: Instruction) -> bool:
         except ValueError:
             return False
         return True
+    if fields.get("vd", FIRST_TEMPLATE) < FIRST_TEMPLATE and (
+        fields["mod"] not in MODES[chip].get(name, (fields["mod"],)) or fields.get("rounding") == RESERVED_ROUNDING
+    ):
+        return False
     if name == "SEMWAIT":
         return bool(fields["while_zero"] or fields["at_maximum"])
-    if name == "SETDVALID":
-        return chip is Chip.WORMHOLE
     return all(fields[field] in values for (of, field), values in FIELD_VALUES.items() if of == name)
 
 
@@ -105,8 +112,12 @@ FORMATS_REGISTER, FORMATS_MASK = 1, 0xFE
 
 
 def golden_core(chip: Chip, program: CoreProgram, **options: int) -> tensix.Core:
-    """Return golden's core, with options of `tensix.Core`, with a program's memory and MOP words; nothing is pushed."""
+    """Return golden's core, with options of `tensix.Core`, with a program's memory and MOP words; nothing is pushed.
+
+    Its configuration has the fields that RTL has.
+    """
     core = tensix.Core(chip, **options)
+    core.state.config = ConfigFile(chip, FIELDS[chip], THREAD_FIELDS[chip])
     program.prepare(core)
     return core
 
@@ -137,14 +148,25 @@ def random_words(
     count += len(words)
     while len(found) < count:
         word = refused_word(chip, rng) if rng.random() < refused else _random_word(chip, rng, dst32=dst32)
+        if core.state.dst.remapped and zeroes_sixteen(chip, word):
+            # RTL's core refuses it: remapped rows do not stay together.
+            continue
         fault = fault_of(chip, core, MATH, word)
         if fault is Fault.NONE or (refused and fault is not None):
             found.append((word, fault))
     return found
 
 
+def zeroes_sixteen(chip: Chip, word: int) -> bool:
+    """Return whether a word is a ZEROACC of 16 rows."""
+    encoding = BY_NAME[chip]["ZEROACC"]
+    mode = next(each for each in encoding.fields if each.name == "mode")
+    return word >> OPCODE_LOW == encoding.opcode and word >> mode.low & 3 == Zeroed.SIXTEEN.value
+
+
 def _random_word(chip: Chip, rng: Random, *, dst32: bool) -> int:
-    name = rng.choice((*MATRIX, *MOVES, *MOVES, *BANKS, *RWC, "MVMUL", "MVMUL", "RMWCIB2"))
+    permutes = ("RMWCIB0",) if FIELDS[chip]["remap_addrs"] else ()
+    name = rng.choice((*MATRIX, *MOVES, *MOVES, *BANKS, *RWC, "MVMUL", "MVMUL", "RMWCIB2", *permutes))
     fields = {each.name: rng.getrandbits(each.width) for each in BY_NAME[chip][name].fields}
     fields |= {each: 0 for each in ZERO_FIELDS.get(name, ()) if each in fields}
     if rng.random() < 0.8 and "flip" in fields:
@@ -159,10 +181,14 @@ def _random_word(chip: Chip, rng: Random, *, dst32: bool) -> int:
             "register": FORMATS_REGISTER,
             "data": rng.choice(FORMATS) << 1 | rng.choice(FORMATS) << 5 & 0xE0,
         }
+    elif name == "RMWCIB0":
+        place = FIELDS[chip]["remap_addrs"][0]
+        fields |= {"register": place.register, "mask": place.mask, "data": rng.getrandbits(1) << place.low}
     elif name == "CLEARDVALID":
         fields["reset"] &= fields["keep_reading"]
     elif "dst" in fields and name not in RWC:
-        fields["dst"] &= 0x7F
+        # A 32-bit Dst has other numbers of its upper rows from 512 on.
+        fields["dst"] &= 0x27F
     return encode(name, chip=chip, **fields)
 
 
@@ -194,8 +220,12 @@ def _own_registers(chip: Chip, *, ones: bool) -> Iterator[int]:
 
 
 def _shared_registers(chip: Chip) -> Iterator[int]:
-    """All fields of the bank as ones, register by register, then byte by byte as zeros."""
-    for register, bits in known_bits(FIELDS[chip]).items():
+    """All fields of the bank as ones, register by register, then byte by byte as zeros; Dst's rows keep their order.
+
+    Other threads' ZEROACCs run meanwhile.
+    """
+    fields = {name: places for name, places in FIELDS[chip].items() if name not in ("remap_addrs", "swizzle_32b")}
+    for register, bits in known_bits(fields).items():
         for half in range(2):
             part = bits >> 16 * half & 0xFFFF
             fields = {"value_low": part & 0x3FFF, "value_high": part >> 14, "half_register": 2 * GPR + half}

@@ -5,7 +5,7 @@ import numpy as np
 from bitpath.golden import tensix
 from bitpath.golden.tensix.core.programs import LEFT, MATH, RESULT, RIGHT, CoreProgram
 from bitpath.golden.tensix.core.state import THREADS
-from bitpath.golden.tensix.declarations.encodings import FIELDS, THREAD_FIELDS
+from bitpath.golden.tensix.declarations.encodings import GOLDEN_FIELDS, GOLDEN_THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.isa import assemble
 
@@ -15,8 +15,8 @@ from bitpath.golden.tensix.isa import assemble
 def configure(core, thread, unit=0, **values):
     """Set fields of the configuration by name, of one unit or with the address modifier's number where there are several."""
     for name, value in values.items():
-        of_thread = name in THREAD_FIELDS[core.chip]
-        places = (THREAD_FIELDS if of_thread else FIELDS)[core.chip][name]
+        of_thread = name in GOLDEN_THREAD_FIELDS[core.chip]
+        places = (GOLDEN_THREAD_FIELDS if of_thread else GOLDEN_FIELDS)[core.chip][name]
         place = places[unit if len(places) > 1 else 0]
         if of_thread:
             old = core.config.thread_registers[thread][place.register]

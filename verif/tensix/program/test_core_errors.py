@@ -59,6 +59,25 @@ UNDEFINED = [
     (lambda: running(MATH, "WRCFG register=188"), "the configuration register must be 0 to 187, not 188"),
     (lambda: running(MATH, "SETC16 register=57"), "the thread register must be 0 to 56, not 57"),
     (lambda: running(MATH, "SETC16 register=68", chip="blackhole"), "the thread register must be 0 to 67, not 68"),
+    (
+        lambda: unpacking("UNPACR unpacker=1, context=2, multi_context=1"),
+        "the context must be 0 to 1 on unpacker 1, not 2",
+    ),
+    (
+        lambda: unpacking(l1_format=0, unpack_out_format=0),
+        "the unpacker's output format must be one that SrcA and SrcB hold, not FP32",
+    ),
+    (
+        lambda: running(MATH, "MOVA2D low_half=1", chip="blackhole", fp32_enabled=1),
+        "low_half must be 0 in MOVA2D with Fp32_enabled, not 1",
+    ),
+    (lambda: running(MATH, "BITWOPDMAREG operation=3"), "operation must be 0 to 2 in BITWOPDMAREG, not 3"),
+    (lambda: running(MATH, "REG2FLOP size=1, index=100"), "index must be 0 to 99 in REG2FLOP, not 100"),
+    (lambda: running(MATH, "RDCFG register=188"), "the configuration register must be 0 to 187, not 188"),
+    (
+        lambda: running(MATH, "SETDMAREG half_register=1, value_low=16\nLOADIND"),
+        "LOADIND must address L1, 4096 bytes, not 16777216",
+    ),
     (lambda: running(MATH, "SEMWAIT block=2"), "while_zero or at_maximum must be 1 in SEMWAIT, not both 0"),
     (lambda: running(MATH, "MVMUL", formats=(12, 5)), "src_a_format must be the code of a format, not 12"),
     (
@@ -66,8 +85,8 @@ UNDEFINED = [
         "src_a_format must be implied by the bank, which an UNPACR or UNPACR_NOP must have given",
     ),
     (
-        lambda: running(0, "SETDVALID sources=1", chip="blackhole"),
-        "a bank must be handed over by UNPACR or UNPACR_NOP on blackhole, not by SETDVALID",
+        lambda: running(MATH, "SETDVALID sources=1\nCLEARDVALID flip=1\nMVMUL", chip="blackhole"),
+        "src_a_format must be implied by the bank, which an UNPACR or UNPACR_NOP must have given",
     ),
     (lambda: running(MATH, "MOVD2A low_half=1"), "Fp32_enabled must be 1 in MOVD2A with low_half, not 0"),
     (lambda: running(MATH, "MOVD2B", formats=(4, 4)), "Fp32_enabled must be 1 in MOVD2B with TF32, not 0"),
@@ -133,7 +152,6 @@ VALUES = [
         lambda: running(0, "UNPACR_NOP pop=3", chip="blackhole"),
         "pop must be 1 or 2, value 0 or 1 and bank 0 in UNPACR_NOP, not as in UNPACR_NOP pop=3",
     ),
-    (lambda: unpacking("UNPACR context=1"), "context must be 0 in UNPACR: golden does not model it; not 1"),
     (lambda: unpacking("UNPACR row_search=1"), "row_search must be 0 in UNPACR: golden does not model it; not 1"),
     (lambda: unpacking(uncompressed=0), "unpacker 0 must be configured for uncompressed data: golden models no other"),
     (
@@ -149,8 +167,8 @@ VALUES = [
     (lambda: unpacking(unpack_to_dst=1), "SRCA_SET_SetOvrdWithAddr must be 0 with Dst: golden does not model it"),
     (lambda: unpacking(unpack_out_format=1), "out_format must be BF16 from BF16, not FP16"),
     (
-        lambda: packing("PACR packers=1, override_thread=1"),
-        "override_thread must be 0 in PACR: golden does not model it",
+        lambda: packing("PACR packers=1, override_thread=1", chip="blackhole"),
+        "override_thread must be 0 in PACR of blackhole: golden does not model it; not 1",
     ),
     (lambda: packing("PACR strided=1", chip="blackhole"), "strided must be 0 in PACR: golden does not model it; not 1"),
     (lambda: packing(pack_uncompressed=0), "packer 0 must be configured without compression: golden models no other"),

@@ -12,6 +12,7 @@ from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.operands.counters import Adc, Adcs, Channel, Rwc
 from bitpath.rtl.tensix.core.config_file import held_thread_fields, known_bits
 from bitpath.rtl.tensix.core.decode import instruction_layout
+from bitpath.rtl.tensix.core.matrix_operands import Implied
 from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.stream.counters import COUNTER_BITS
 from bitpath.verif.kit.packing import pack
@@ -42,6 +43,10 @@ def random_state(chip: Chip, rng: Random, l1_bytes: int) -> State:
     for thread in range(THREADS):
         state.rwc[thread] = _random_rwc(rng)
         state.adc[thread] = Adcs(unpacker_0=_random_adc(rng), unpacker_1=_random_adc(rng), packers=_random_adc(rng))
+    if chip is Chip.BLACKHOLE:
+        state.dst.remapped, state.dst.swizzled = bool(seldom(rng, 0.3)), bool(seldom(rng, 0.3))
+        set_shared(state, "remap_addrs", state.dst.remapped)
+        set_shared(state, "swizzle_32b", state.dst.swizzled)
     return state
 
 
@@ -53,10 +58,11 @@ def set_shared(state: State, name: str, *values: int) -> None:
             registers[place.register] = registers[place.register] & ~place.mask | int(value) << place.low
 
 
-def set_own(state: State, name: str, value: int) -> None:
-    """Set a field of every thread's own."""
-    for place in THREAD_FIELDS[state.chip][name]:
-        for registers in state.config.thread_registers:
+def set_own(state: State, name: str, *values: int) -> None:
+    """Set a field of every thread's own: one value for all units, or one for each."""
+    places = THREAD_FIELDS[state.chip][name]
+    for registers in state.config.thread_registers:
+        for place, value in zip(places, values * len(places) if len(values) == 1 else values, strict=True):
             registers[place.register] = registers[place.register] & ~place.mask | value << place.low
 
 
@@ -97,6 +103,18 @@ def view_of(state: State, thread: int, instruction: Instruction, others: Mapping
         ],
     }
     return pack(view_layout(chip), fields)
+
+
+def row_order(state: State) -> dict[str, int]:
+    """Return the fields of the order of Dst's rows."""
+    return {"remaps": int(state.dst.remapped), "swizzles": int(state.dst.swizzled)}
+
+
+def implied_formats(state: State) -> int:
+    """Return the bits of the formats that the Matrix unit's banks imply; an unknown one has code 0."""
+    sources = {f"src_{name}": state.source(side) for side, name in enumerate("ab")}
+    codes = {name: each.formats[each.matrix_bank] for name, each in sources.items()}
+    return pack(Implied, {name: {"code": code or 0, "known": code is not None} for name, code in codes.items()})
 
 
 def _rwc_fields(rwc: Rwc) -> dict:

@@ -8,9 +8,9 @@ from typing import Any
 from amaranth.lib import data
 from cocotb.triggers import FallingEdge, RisingEdge
 
-from bitpath.golden.tensix.core import counters as adcs
 from bitpath.golden.tensix.declarations.encodings import DIMENSIONS, INDEX_BITS, MODIFIERS
 from bitpath.golden.tensix.isa.words import decode
+from bitpath.golden.tensix.operands import counters as adcs
 from bitpath.golden.tensix.operands.counters import (
     COUNTERS,
     Adcs,

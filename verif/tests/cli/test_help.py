@@ -46,7 +46,7 @@ def test_a_group_shows_the_whole_summary_of_each_command():
     for path in [path for path, command in ALL.items() if isinstance(command, click.Group)]:
         shown = " ".join(CliRunner().invoke(cli, [*path, "-h"]).output.split())
         below = [each for each in ALL if len(each) == len(path) + 1 and each[: len(path)] == path]
-        assert len(below) > 2
+        assert below, path
         assert all(f" {each[-1]} {summary(ALL[each])}" in shown for each in below), path
 
 

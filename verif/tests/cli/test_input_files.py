@@ -36,7 +36,7 @@ JSON = ["emit unpacker --out out --config", "test-sim unpacker --config", "oracl
 TOML = ["check b.npy --unit dot16 --map"]
 TEXTS = ["asm tensix", "asm tensix --disassemble", "synth dot16 --liberty"]
 DESIGNS = ["check --unit dot16", "check b.npy --unit dot16"]
-KERNELS = ["nki {}:scaled"]
+KERNELS = ["nki {}:scaled", "tensix run"]
 BYTES = ["oracle case.json --device", *(f"oracle case_{name}.json --device {{}}" for name in ("a", "b", "before"))]
 LINES = [*MATRICES, *ARCHIVES, *JSON, *TOML, *TEXTS, *DESIGNS, *KERNELS, *BYTES]
 """Commands of which the file is the last word, or stands at the braces."""

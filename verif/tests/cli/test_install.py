@@ -11,6 +11,7 @@ import pytest
 from bitpath.sim.__main__ import SELF, cli
 from bitpath.sim.engine import paths
 from bitpath.sim.engine.tools import EXTRAS
+from bitpath.verif.kit.riscv import RET, elf, packed
 
 # The commands after a bare ``pip install .``: those of golden answer, the others name the extra that they need.
 
@@ -24,6 +25,7 @@ OF_GOLDEN = {
     "numerics": "numerics",
     "oracle": "oracle case.json --write-expected golden.bin",
     "rates": "rates tensix",
+    "tensix": "tensix run kernel.elf --dump 0x1000:4",
 }
 """Commands that need no simulator."""
 BARE = """
@@ -75,6 +77,7 @@ def test_commands_of_golden_need_no_extra(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     Path("product.s").write_text("NOP\n")
+    Path("kernel.elf").write_bytes(elf(packed([RET])))
     Path("rows.py").write_text(KERNEL)
     np.savez("x.npz", x=np.ones((4, 8), np.float32))
     case = dict.fromkeys(("in_a", "register_format", "mid_format", "out_format"), "Float16_b")
@@ -91,6 +94,7 @@ def test_commands_of_golden_need_no_extra(tmp_path, monkeypatch):
     ]
     assert {line: (status, errors) for line, (status, _, errors) in answers.items()} == dict.fromkeys(answers, (0, ""))
     assert "0x02000000" in answers[OF_GOLDEN["asm"]][1]
+    assert "0x00001000: 67 80 00 00" in answers[OF_GOLDEN["tensix"]][1]
     assert np.load("out.npz")["out_0"].tolist() == [[1.0] * 8] * 4
     assert Path("golden.bin").read_bytes() == bytes(2048)
     assert sorted(file.suffix for file in Path("c").iterdir()) == [".c", ".h", ".sv"]

@@ -82,7 +82,7 @@ def test_words_in_the_compilers_form(bitpath, program):
 @pytest.mark.parametrize(
     ("text", "more", "says"),
     [
-        ("NOP\nMVMULL", (), "line 2: name must be 'MOP',"),
+        ("NOP\nMVMULL", (), "line 2: name must be one of"),
         ("NOP dst=1", (), "line 1: an argument of NOP must be no argument, as it has no fields, not dst"),
         ("MVMUL dst=", (), "line 1: dst must be a decimal or hexadecimal number, not ''"),
         ("0x02000000\nxyz", ("--disassemble",), "line 2: word must be a hexadecimal number, not 'xyz'"),
@@ -198,12 +198,23 @@ def test_a_result_that_is_added(bitpath, write, operands):
     assert (status, out.splitlines()[2:4]) == (1, ["stage: l1", "  the result replaces what was in L1"])
 
 
+def test_the_packers_random_bits(bitpath, write, operands):
+    bits = np.random.default_rng(23).integers(0, 1 << 23, 1024, np.uint32)
+    Path("bits.bin").write_bytes(bits.astype("<u4").tobytes())
+    fields = CASE | {"out_format": "Float16_b", "dst32": True, "stochastic_rounding": "Pack"}
+    assert bitpath(
+        "oracle", write(fields | FILES | {"pack_bits": "../bits.bin"}), "--write-expected", "golden.bin"
+    ) == (0, "", "")
+    tiles = [each.view(np.uint8) for each in operands]
+    assert Path("golden.bin").read_bytes() == llk.expected(llk.Case(**fields), *tiles, pack_bits=bits).l1.tobytes()
+
+
 @pytest.mark.parametrize(
     ("values", "says"),
     [
         ("{", "cases/case.json is not JSON: "),
         ([], "cases/case.json must hold a JSON object"),
-        (CASE, "cases/case.json: l1_a, l1_b of two operands and l1_before of l1_accumulate must be names"),
+        (CASE, "cases/case.json: l1_a, l1_b of two operands, l1_before of l1_accumulate and pack_bits of"),
         (CASE | {"l1_a": "tiles/a.bin"}, "cases/case.json: l1_b must be given with op matmul"),
         (
             CASE | FILES | {"fidelity": "HiFi5"},
@@ -216,6 +227,10 @@ def test_a_result_that_is_added(bitpath, write, operands):
         (
             CASE | FILES | {"l1_before": "tiles/a.bin"},
             "cases/case.json: l1_before must be left out without l1_accumulate",
+        ),
+        (
+            CASE | FILES | {"stochastic_rounding": "Pack"},
+            "cases/case.json: pack_bits must be given, as 32-bit words, with stochastic_rounding",
         ),
         (CASE | FILES | {"dimensions_a": [64, 32]}, "cases/case.json: l1_a must have 4096 bytes, not 2048"),
         (CASE | FILES | {"out_format": "Bfp4_b"}, "cases/case.json: device_l1 must have 576 bytes, not 1088"),

@@ -130,9 +130,24 @@ def dots() -> Iterator[tuple[str, Any]]:
         yield f"dot {number}", dot_steps(numerics, *sides, *scales, partial).tobytes()
 
 
+def programs() -> Iterator[tuple[str, Any]]:
+    """Yield Dst after a program of each chip, with permuted rows of Dst on Blackhole."""
+    text = "MOVA2D mode=2, dst=8\nELWADD dst=16\nMVMUL dst=8\nZEROACC mode=1, operand=2\nMOVD2A mode=2, dst=16"
+    for chip in ("wormhole", "blackhole"):
+        core = tensix.Core(chip=chip, l1_bytes=1024)
+        rng = np.random.default_rng(4)
+        for bank in (core.state.src_a, core.state.src_b):
+            bank.words[:] = rng.integers(0, 1 << 19, bank.words.shape, np.uint32)
+            bank.owned, bank.formats = [True, True], [5, 5]
+        core.state.dst.remapped = core.state.dst.swizzled = chip == "blackhole"
+        core.push(1, tensix.isa.assemble(text, chip=chip))
+        core.run()
+        yield f"program {chip}", core.dst.tobytes() + core.dst_defined.tobytes() + core.src_a.tobytes()
+
+
 def results(extent: str) -> dict[str, str]:
     """Return the digest of each result."""
-    found = chain(products(extent), samples(extent), conversions(), lanes(), dots())
+    found = chain(products(extent), samples(extent), conversions(), lanes(), dots(), programs())
     return {name: sha256(repr(each).encode()).hexdigest()[:16] for name, each in found}
 
 

@@ -25,6 +25,7 @@ from bitpath.rtl.tensix.core.decode import instruction_layout as tensix_instruct
 from bitpath.rtl.tensix.dot.layouts import Dot16Config
 from bitpath.rtl.tensix.matrix.mover import Move, MoveKind
 from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
+from bitpath.rtl.tensix.sfpu.sfpu import SfpuRequest
 from bitpath.rtl.trainium3.array.psum import PsumConfig, host_layout, write_layout
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemoryConfig
 from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig, Tiling
@@ -50,6 +51,8 @@ from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.traffic import Manners, Pace, drawn
 from bitpath.verif.tensix.matrix.moving import WIDTHS, random_move
+from bitpath.verif.tensix.sfpu.words import kinds as vector_kinds
+from bitpath.verif.tensix.sfpu.words import random_word
 from bitpath.verif.tensix.stream import programs as stream_programs
 from bitpath.verif.trainium3.array import psum_memory
 from bitpath.verif.trainium3.core.programs import maker
@@ -88,9 +91,20 @@ def config_instruction(source: Random) -> int:
 
 def gate_instruction(source: Random) -> int:
     """Return bits of an instruction at Wormhole's wait gate; waits are frequent."""
-    name = source.choice((*EXECUTED, *["STALLWAIT", "SEMWAIT"] * 8))
+    own = (name for name in EXECUTED if name in BY_NAME[CHIP])
+    name = source.choice((*own, *["STALLWAIT", "SEMWAIT"] * 8))
     fields = {each.name: source.getrandbits(each.width) for each in BY_NAME[CHIP][name].fields}
     return pack(tensix_instruction(CHIP), _record(name, fields))
+
+
+def vector_word(source: Random) -> int:
+    """Return an instruction of Wormhole's Vector unit."""
+    return random_word(source, CHIP, *source.choice(vector_kinds(CHIP)))
+
+
+def vector_request(source: Random) -> int:
+    """Return bits of a request of Wormhole's Vector unit."""
+    return pack(SfpuRequest, {"word": vector_word(source), "address": source.getrandbits(10), "implied": 1})
 
 
 @cache
@@ -119,6 +133,8 @@ LARGE = (
     "mover",
     "tensix_engine",
     "tensix_core",
+    "sfpu_lane",
+    "sfpu",
     "config_file",
     "mac_lane",
     "wide_lanes",
@@ -181,14 +197,15 @@ RESET_LESS = {
     "aie_ml_v2/vector/vector_mac": "operands",
     "common/fp32/fp32_functions": "digits exponent left residue special step total",
     "common/pipeline/pipeline_registers": "held",
-    "tensix/core/row_packer": "request",
+    "tensix/core/row_packer": "line request",
     "tensix/core/row_unpacker": "held need present written",
     "tensix/engine/tensix_engine": "exponents exponents following held held held_control present rows tile written",
     "tensix/matrix/cell_row": "operands operands",
     "tensix/unpack/tilise_address": "request start",
     "tensix/unpack/turn_buffer": "faces turns",
     "tensix/unpack/unpacker": "rows",
-    "tensix/vector/sfp_stochastic_round": "results value",
+    "tensix/sfpu/sfp_stochastic_round": "results value",
+    "tensix/sfpu/sfpu_lane": "moved product",
     "trainium3/array/psum_column": "index mask mode random store value",
     "trainium3/array/psum_memory": "shown",
     "trainium3/core/tensor_slots": "banks held held held place",
@@ -501,6 +518,8 @@ MANNERS = {
     ),
     **dict.fromkeys(("rwc", "adc"), Manners(inputs={"write": modifiers})),
     "sfp_stochastic_round": Manners(cycles=300),
+    "sfpu_lane": Manners(inputs={"word": lambda source: drawn(lambda: vector_word(source))}, keeps=TABLE),
+    "sfpu": Manners(inputs={"i": lambda source: drawn(lambda: vector_request(source))}, keeps=TABLE, cycles=150),
     "config_file": Manners(
         keeps="a program writes a GPR before it copies it",
         inputs={"i": lambda source: drawn(lambda: config_instruction(source))},

@@ -23,10 +23,11 @@ from bitpath.rtl.common.config import PipelineConfig
 from bitpath.rtl.common.dot.dot_product import DotAccumulatorConfig, DotProductConfig, MultiplyAddConfig
 from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig, UnpackAddressConfig
 from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
+from bitpath.rtl.tensix.sfpu.layouts import SfpuConfig
+from bitpath.rtl.tensix.sfpu.stochastic_round import SfpStochasticRoundConfig
 from bitpath.rtl.tensix.stream.counters import CounterConfig
 from bitpath.rtl.tensix.stream.expanders import InstructionExpanderConfig, MopExpanderConfig, ReplayExpanderConfig
 from bitpath.rtl.tensix.unpack.layouts import ConversionConfig, TurnBufferConfig
-from bitpath.rtl.tensix.vector.stochastic_round import SfpStochasticRoundConfig
 from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
 from bitpath.rtl.trainium3.dma.dma_cast import DmaCastConfig
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig
@@ -75,6 +76,7 @@ class Run:
 
 
 PLAIN = replace(AIE_ML_V2.numerics, mx_nan_block=False)
+SFPU_BLACKHOLE = SfpuConfig(chip=Chip.BLACKHOLE, numerics=BLACKHOLE.numerics)
 EARLIER = WORMHOLE.variant(
     "earlier", stochastic_compare=(StochasticCompare.ALL_BITS, WORMHOLE.sources["stochastic_compare"])
 )
@@ -241,7 +243,7 @@ RUNS = {
         Run("config_file", ChipConfig(), "icarus", 30, 3, 2_000),
         Run("config_file", ChipConfig(), "verilator", 3000, 3, 2_000, deep=True),
         Run("config_file", ChipConfig(chip=Chip.BLACKHOLE), "verilator", 3000, 3, 2_000, deep=True),
-        Run("wait_gate", ChipConfig(), "icarus", 30, 4, 2_000),
+        Run("wait_gate", ChipConfig(), "icarus", 150, 4, 2_000),
         Run("wait_gate", ChipConfig(), "verilator", 3000, 4, 2_000, deep=True),
         Run("wait_gate", ChipConfig(chip=Chip.BLACKHOLE), "verilator", 3000, 4, 2_000, deep=True),
         Run("matrix_operands", ChipConfig(), "icarus", 30, 2, 500),
@@ -250,14 +252,17 @@ RUNS = {
         Run("move_operands", ChipConfig(), "icarus", 30, 2, 2_000),
         Run("move_operands", ChipConfig(), "verilator", 3000, 2, 2_000, deep=True),
         Run("move_operands", ChipConfig(chip=Chip.BLACKHOLE), "verilator", 3000, 2, 2_000, deep=True),
-        Run("unpack_address", UnpackAddressConfig(), "icarus", 30, 12, 300),
-        Run("unpack_address", UnpackAddressConfig(), "verilator", 3000, 12, 300, deep=True),
-        Run("unpack_address", UnpackAddressConfig(chip=Chip.BLACKHOLE), "verilator", 3000, 12, 300, deep=True),
+        Run("unpack_address", UnpackAddressConfig(), "icarus", 30, 14, 400),
+        Run("unpack_address", UnpackAddressConfig(), "verilator", 3000, 14, 400, deep=True),
+        Run("unpack_address", UnpackAddressConfig(chip=Chip.BLACKHOLE), "verilator", 3000, 14, 400, deep=True),
         Run("pack_address", ChipConfig(), "icarus", 30, 1, 40),
         Run("pack_address", ChipConfig(), "verilator", 3000, 1, 40, deep=True),
         Run("pack_address", ChipConfig(chip=Chip.BLACKHOLE), "verilator", 3000, 1, 40, deep=True),
-        Run("tensix_core", TensixCoreConfig(rows=8, cols=16), "verilator", 8, 12, 20_000, deep=True),
-        Run("tensix_core", TensixCoreConfig(chip=Chip.BLACKHOLE, rows=8, cols=16), "verilator", 8, 12, 20_000, deep=True),
+        Run("vector_operands", ChipConfig(), "icarus", 30, 2, 100),
+        Run("vector_operands", ChipConfig(), "verilator", 3000, 2, 3_000, deep=True),
+        Run("vector_operands", ChipConfig(chip=Chip.BLACKHOLE), "verilator", 3000, 2, 3_000, deep=True),
+        Run("tensix_core", TensixCoreConfig(rows=8, cols=16), "verilator", 8, 16, 800_000, deep=True),
+        Run("tensix_core", TensixCoreConfig(chip=Chip.BLACKHOLE, rows=8, cols=16), "verilator", 8, 16, 800_000, deep=True),
         # Places, ties and scales in every mode, chains, every pace, latency, resets. As documented, two tests leave a mode out.
         Run("gmpool_column", GmpoolColumnConfig(pipeline=PipelineConfig(stages=3)), "verilator", 300, 51, 5_702),
         Run("gmpool_column", GmpoolColumnConfig(), "icarus", 60, 15, 1_600, tests="argmax|chains|pace=both|latency", deep=True),
@@ -275,6 +280,16 @@ RUNS = {
         Run("sfp_stochastic_round", SfpStochasticRoundConfig(numerics=BLACKHOLE.numerics), "verilator", 300, 13, 17_200),
         Run("sfp_stochastic_round", SfpStochasticRoundConfig(numerics=BLACKHOLE.numerics), "icarus", 50, 10, 500, tests="^(?!.*(every_discarded|edges))", env={"BITPATH_SEQUENCE": "300"}, deep=True),
         Run("sfp_stochastic_round", SfpStochasticRoundConfig(numerics=EARLIER.numerics), "verilator", 2000, 13, 20_000, deep=True),
+        # Every instruction with every modifier, related operands, accesses, programs, every pair, seeds, resets.
+        Run("sfpu_lane", SfpuConfig(), "verilator", 500, 4, 900),
+        Run("sfpu_lane", SFPU_BLACKHOLE, "verilator", 500, 4, 1_000),
+        Run("sfpu_lane", SFPU_BLACKHOLE, "icarus", 10, 4, 500, deep=True),
+        Run("sfpu_lane", SfpuConfig(numerics=WORMHOLE_DOCUMENTED.numerics), "verilator", 20_000, 4, 30_000, deep=True),
+        Run("sfpu_lane", SFPU_BLACKHOLE, "verilator", 20_000, 4, 30_000, deep=True),
+        Run("sfpu", SfpuConfig(), "verilator", 300, 23, 1_200),
+        Run("sfpu", SFPU_BLACKHOLE, "verilator", 300, 22, 1_500),
+        Run("sfpu", SfpuConfig(), "verilator", 10_000, 23, 10_000, deep=True),
+        Run("sfpu", SFPU_BLACKHOLE, "verilator", 10_000, 22, 10_000, deep=True),
     ),
 }
 """Runs by the seed of all random choices."""

@@ -1,7 +1,7 @@
 """Activations and other functions of one operand without an exponential, and sine and cosine.
 
 Ref: tt-llk 36b092e, ckernel_sfpu_gelu.h, _cdf.h, _relu.h, _activations.h, _hardtanh.h, _clamp.h, _threshold.h, _fill.h, _abs.h,
-_negative.h, _square.h, _sign.h, _dropout.h, _trigonometry.h.
+_negative.h, _square.h, _sign.h, _dropout.h, _trigonometry.h, _rounding_ops.h.
 """
 
 from collections.abc import Callable
@@ -146,6 +146,14 @@ def _dropout_body(k: Kernel, mode: Mode, *, probability: float, scale: float) ->
     )
 
 
+def _stochastic_round_body(k: Kernel, mode: Mode) -> None:
+    k.text(
+        """SFPLOAD vd=0, modifier={m}
+        SFP_STOCH_RND rounding=1, vc=0, vd=0, mod=1
+        SFPSTORE vd=0, modifier={m}"""
+    )
+
+
 def _square(k: Kernel, mode: Mode, x: Float) -> Float:
     return x * x
 
@@ -194,5 +202,6 @@ FUNCTIONS = (
     Function(name="threshold", body=_threshold_body, parameters={"threshold": 5.0, "value": 10.0}),
     Function(name="sine", body=unary(_wave(SINE, odd=True)), forms=APPROXIMATE),
     Function(name="cosine", body=unary(_wave(COSINE, odd=False)), forms=APPROXIMATE),
+    Function(name="stochastic_round", body=_stochastic_round_body, draws=True),
     Function(name="dropout", body=_dropout_body, parameters={"probability": 0.5, "scale": 2.0}, draws=True),
 )

@@ -1,14 +1,21 @@
 """A named function of the Vector unit on words of Dst, all tiles at once."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape, checked, integer
+from bitpath.golden.arrays.arguments import (
+    as_numpy,
+    check_array,
+    check_choice,
+    check_instance,
+    check_shape,
+    checked,
+    integer,
+)
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST16_BF16, DST16_FP16, Chip, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
-from bitpath.golden.tensix.llk.functions.function import TILE_ROWS, Function, Mode
+from bitpath.golden.tensix.llk.functions.function import TILE_ROWS, Function, Mode, numbers_by_name
 from bitpath.golden.tensix.llk.functions.table import ABSENT, FUNCTIONS
 from bitpath.golden.tensix.operands.arguments import check_width
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
@@ -22,9 +29,9 @@ TILE_DATUMS = TILE_ROWS * COLUMNS
 @checked
 def apply(
     function: str | Function,
-    operands: np.ndarray | Sequence[np.ndarray],
+    operands: Any,
     *,
-    parameters: Mapping[str, float] | None = None,
+    parameters: Any = None,
     chip: Chip | str = Chip.WORMHOLE,
     approximate: bool = False,
     fast: bool = False,
@@ -38,9 +45,9 @@ def apply(
     Parameters
     ----------
     function : a name of `FUNCTIONS`, or a function of your own.
-    operands : logical Dst words, uint32; of a function of several operands a sequence of arrays of one shape: FP32 codes, or integers, with `dst32`, else BF16 or FP16
-        codes, or integers of 16 bits. Tiles are 64 rows of 16, in order; a rest is filled up with zeros.
-    parameters : those of the function, by name.
+    operands : logical Dst words, uint32, of several operands a list of arrays of one shape: FP32 codes or integers with `dst32`,
+        else BF16 or FP16 codes, or integers of 16 bits. Tiles are 64 rows of 16, in order; a rest is filled up with zeros.
+    parameters : a mapping of the function's parameters to numbers; None leaves them out.
     chip, approximate, fast, dst32 : as of `Mode`.
     src_b_format : format of SrcB, by which a 16-bit Dst is BF16 or FP16.
     seed : PRNG_SEED of functions that draw random numbers; their tiles follow each other.
@@ -56,7 +63,8 @@ def apply(
         another dtype, shapes that differ, words too wide.
     """
     found = function if isinstance(function, Function) else _named(function)
-    arrays = [operands] if isinstance(operands, np.ndarray) else list(operands)
+    several = operands if isinstance(operands, list | tuple) else [operands]
+    arrays = [as_numpy(f"operands[{number}]", each) for number, each in enumerate(several)]
     mode = Mode(chip=chip, approximate=approximate, fast=fast, dst32=dst32)
     if len(arrays) != found.operands:
         raise ValueError(f"operands of {found.name} must be {found.operands} arrays, not {len(arrays)}")
@@ -66,7 +74,7 @@ def apply(
         check_width(f"operands[{number}]", each, 32 if dst32 else 16)
     shape = arrays[0].shape
     numerics = CHIP_PRESETS[Chip(mode.chip)].numerics if numerics is None else numerics
-    words = found.words(mode, **parameters or {})
+    words = found.words(mode, **numbers_by_name(() if parameters is None else parameters))
     if found.reads_uint16:
         arrays = [from_physical(each, DST16_BF16) for each in arrays]
     tiles = np.concatenate([_tiles(each) for each in arrays], axis=1)
@@ -85,6 +93,7 @@ def apply(
 
 
 def _named(name: str) -> Function:
+    check_instance("function", name, str)
     if name in ABSENT:
         raise ValueError(f"function must be one of tensix.llk.FUNCTIONS, not {name}, which {ABSENT[name]}")
     return FUNCTIONS[check_choice("function", name, FUNCTIONS)]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from struct import pack, unpack
 from typing import Any
 
-from bitpath.golden.arrays.arguments import check_choice, checked
+from bitpath.golden.arrays.arguments import check_choice, checked, shown
 from bitpath.golden.tensix.declarations.formats import Chip, Format
 from bitpath.golden.tensix.isa.words import word_of
 from bitpath.golden.tensix.sfpu.kernel import PROGRAMMABLE, Float, Kernel, fp32_code
@@ -48,6 +48,22 @@ class Mode:
     @property
     def blackhole(self) -> bool:
         return self.chip is Chip.BLACKHOLE
+
+
+def numbers_by_name(parameters: Any) -> dict[str, float]:
+    """Return a mapping, or pairs, as a dictionary.
+
+    Raises
+    ------
+    TypeError : neither, or values that are no numbers.
+    """
+    if isinstance(parameters, tuple | list) and all(
+        isinstance(each, tuple | list) and len(each) == 2 for each in parameters
+    ):
+        parameters = dict(parameters)
+    if not isinstance(parameters, Mapping) or not all(isinstance(each, int | float) for each in parameters.values()):
+        raise TypeError(f"parameters must be numbers by name, not {shown(parameters)}")
+    return dict(parameters)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,8 +1,9 @@
-"""SFP_STOCH_RND of one lane: an FP32 number with fewer fraction bits, or as a bounded integer::
+"""SFP_STOCH_RND of one lane: an FP32 number with fewer fraction bits, or it or a shifted integer as a bounded integer::
 
       FP16A    s eeeeeeee ffffffffff|ddddddddddddd          discarded, above ones:  ddddddddddddd 1111111111
       FP16B    s eeeeeeee fffffff|dddddddddddddddd                                  dddddddddddddddd 1111111
       integer  1.fff... << exponent - 127 = whole . dddddddddddddddddddddddd        the upper 23 fraction bits
+               magnitude >> shift         = whole . ddddddddddddddddddddddd
 
 ``magnitude + 1`` where ``discarded >= random``, both of 23 bits. Ones below d discarded bits compare them with the top d random
 bits; `StochasticCompare.ALL_BITS` has zeros there, and so compares all.
@@ -29,7 +30,7 @@ RANDOM_BITS = 23
 
 
 class RoundMode(enum.Enum, shape=3):
-    """Results of SFP_STOCH_RND by the instruction's mode, without those of INT32 input."""
+    """Results of SFP_STOCH_RND of FP32 numbers, by the instruction's mode; 4 and 5 are UINT8 and INT8 of integers."""
 
     FP16A = 0  # FP32 with 10 fraction bits
     FP16B = 1  # FP32 with 7
@@ -115,8 +116,8 @@ LARGEST_EXPONENT = FP32.bias + WIDE_BITS
 
 class StochasticRound(wiring.Component):
     """It computes a lane's result. An FP32 exponent of 0 gives +0, one of 255 the infinity of its sign; integers are
-    sign and magnitude, saturate, and have no negative zero; the unsigned take the magnitude. It is combinational, with
-    latency 0.
+    sign and magnitude, saturate, and have no negative zero; the unsigned take the magnitude. In modes 4 and 5 the word is an
+    integer whose magnitude is shifted right. It is combinational, with latency 0.
 
     Parameters
     ----------
@@ -124,9 +125,10 @@ class StochasticRound(wiring.Component):
 
     Members
     -------
-    word : In(32), FP32
+    word : In(32), FP32, or sign and magnitude
     random : In(23)
-    mode : In(RoundMode)
+    mode : In(3), a `RoundMode`, 4 or 5
+    shift : In(5), of an integer
     o : Out(32)
     """
 
@@ -134,13 +136,14 @@ class StochasticRound(wiring.Component):
 
     def __init__(self, compare: StochasticCompare):
         self.compare = compare
-        super().__init__({"word": In(LANE_BITS), "random": In(RANDOM_BITS), "mode": In(RoundMode), "o": Out(LANE_BITS)})
+        inputs = {"word": In(LANE_BITS), "random": In(RANDOM_BITS), "mode": In(3), "shift": In(range(LANE_BITS))}
+        super().__init__(inputs | {"o": Out(LANE_BITS)})
 
     def elaborate(self, platform):
         m = Module()
         fraction, exponent, sign = self.word[:RANDOM_BITS], self.word[RANDOM_BITS:-1], self.word[-1]
-        mode = self.mode.as_value()
-        is_signed, is_wide = mode[0], mode[2]
+        mode = self.mode
+        is_signed, is_wide, from_integer = mode[0], mode[2] & mode[1], mode[2] & ~mode[1]
 
         shift = Signal(range(LARGEST_EXPONENT - HALF_EXPONENT + 1))
         with m.If(exponent >= LARGEST_EXPONENT):
@@ -148,9 +151,15 @@ class StochasticRound(wiring.Component):
         with m.Elif(exponent >= HALF_EXPONENT):
             m.d.comb += shift.eq(exponent - HALF_EXPONENT)
         # At 0.5 the lowest fraction bit is lost.
-        scaled = Signal(RANDOM_BITS + 1 + WIDE_BITS + 1)
-        m.d.comb += scaled.eq(Cat(fraction, Const(1, 1)) << shift)
-        whole = Signal(WIDE_BITS + 1)
+        scaled = Signal(RANDOM_BITS + 1 + LANE_BITS - 1)
+        whole = Signal(LANE_BITS - 1)
+        m.d.comb += scaled.eq(
+            Mux(
+                from_integer,
+                Cat(Const(0, RANDOM_BITS + 1), self.word[:-1]) >> self.shift,
+                Cat(fraction, Const(1, 1)) << shift,
+            )
+        )
 
         discarded = Signal(RANDOM_BITS)
         kept = Signal(LANE_BITS - 1)
@@ -172,7 +181,7 @@ class StochasticRound(wiring.Component):
                     kept.eq(whole),
                     unit.eq(1),
                 ]
-        rounded = Signal(LANE_BITS - 1)
+        rounded = Signal(LANE_BITS)
         m.d.comb += rounded.eq(kept + Mux(discarded >= self.random, unit, 0))
 
         largest = Signal(WIDE_BITS)
@@ -192,8 +201,8 @@ class StochasticRound(wiring.Component):
             with m.If(exponent.all()):
                 m.d.comb += self.o.eq(Cat(Const(FP32.infinity_code, LANE_BITS - 1), sign))
             with m.Elif(exponent.any()):
-                m.d.comb += self.o.eq(Cat(rounded, sign))
-        with m.Elif(exponent >= HALF_EXPONENT):
+                m.d.comb += self.o.eq(Cat(rounded[:-1], sign))
+        with m.Elif(from_integer | (exponent >= HALF_EXPONENT)):
             m.d.comb += self.o.eq(
                 Cat(magnitude, Const(0, LANE_BITS - 1 - WIDE_BITS), sign & is_signed & magnitude.any())
             )

@@ -14,7 +14,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, OUTPUT, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.tensix.vector.stochastic_round import (
+from bitpath.rtl.tensix.sfpu.stochastic_round import (
     LANE_BITS,
     LANES,
     RANDOM_BITS,
@@ -170,7 +170,7 @@ class SfpStochasticRound(wiring.Component):
                 prng.advance.eq(taken),
                 self.states[lane].eq(prng.state),
                 rounder.word.eq(request.lanes[lane]),
-                rounder.mode.eq(request.mode),
+                rounder.mode.eq(request.mode.as_value()),
                 rounder.random.eq(Mux(request.rounding == RandomBits.STOCHASTIC, prng.state, fixed)),
             ]
             with m.If(taken):

@@ -22,8 +22,8 @@ from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.sfpu.prng import step
 from bitpath.golden.tensix.sfpu.rounding import LARGEST, SIGNED, StochasticMode
-from bitpath.rtl.tensix.vector.sfp_stochastic_round import STEPS, SfpStochasticRound
-from bitpath.rtl.tensix.vector.stochastic_round import (
+from bitpath.rtl.tensix.sfpu.sfp_stochastic_round import STEPS, SfpStochasticRound
+from bitpath.rtl.tensix.sfpu.stochastic_round import (
     LANE_BITS,
     LANES,
     LaneWords,

@@ -1,0 +1,221 @@
+"""Bench of a lane: every instruction with every modifier, the multiply-add on related operands, the cycles of results.
+
+Expected values come from golden's scalar twin.
+"""
+
+from random import Random
+from typing import Any
+
+import numpy as np
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from bitpath.golden.tensix.declarations.encodings import UndefinedBehavior
+from bitpath.golden.tensix.declarations.formats import Chip
+from bitpath.golden.tensix.declarations.sfpu import COLUMNS, LANES
+from bitpath.golden.tensix.exact.sfpu_unit import Access, Unit, execute
+from bitpath.golden.tensix.isa import Instruction, decode, encode
+from bitpath.golden.tensix.sfpu import Lanes
+from bitpath.rtl.tensix.sfpu.dst_words import WIDE_LOADS, WIDE_STORES
+from bitpath.rtl.tensix.sfpu.layouts import ROWS, LaneState, SfpuConfig
+from bitpath.rtl.tensix.sfpu.sfpu_lane import SHIFT, SfpuLane
+from bitpath.verif.kit.packing import array_bits
+from bitpath.verif.kit.unit_bench import UnitBench, cases, pauses, resolved
+from bitpath.verif.tensix.sfpu.driving import defined_lane, dst_mode, exactly, lane_bits, upper_row
+from bitpath.verif.tensix.sfpu.words import ACCESSES, any_operand, kinds, random_lanes, random_word
+
+BENCH = UnitBench(SfpuLane, SfpuConfig)
+CONFIG = BENCH.config
+CHIP, NUMERICS = CONFIG.chip, CONFIG.numerics
+KINDS = [kind for kind in kinds(CHIP) if kind[0] != "SFPCONFIG"]
+CASES = cases(500)
+SPECIAL_CONFIG = 15
+
+
+def name(kind: tuple[str, int]) -> str:
+    return f"{kind[0]}/{kind[1]}"
+
+
+def inputs(lanes: Lanes, number: int, instruction: Instruction) -> dict[str, int]:
+    """Return the ports that come from other lanes and from the column's configuration."""
+    row, column = divmod(number, COLUMNS)
+    vc = instruction.fields.get("vc", 0)
+    words = [*lanes.templates[:, number], *lanes.sequences[:, number], lanes.misc[number]]
+    special = words[vc] if vc < len(words) else lanes.lane_config[number] if vc == SPECIAL_CONFIG else 0
+    left = number - 1 if column else number + COLUMNS - 1
+    beside = int(lanes.lreg[vc, left])
+    if instruction.name == "SFPSHFT2" and instruction["mod"] == SHIFT and column == 0:
+        beside = 0 if CHIP is Chip.BLACKHOLE else int(lanes.rotated[left])
+    turned = [
+        lanes.lreg[register - register % ROWS + row, column + COLUMNS * (register % ROWS)] for register in range(8)
+    ]
+    return {
+        "number": number,
+        "programmed": array_bits(lanes.lreg[11:15, number]),
+        "lane_config": int(lanes.lane_config[number]),
+        "special": int(special),
+        "transposed": array_bits(np.array(turned, np.uint32)),
+        "below": int(lanes.lreg[0, number + COLUMNS]) if number + COLUMNS < LANES else 0,
+        "beside": beside,
+    }
+
+
+class Accessed:
+    """Dst with one word, at the place of a lane."""
+
+    def __init__(self, rng: Random, number: int, word: int):
+        implied = rng.randrange(1, 4)
+        self.mode = dst_mode(word, implied)
+        self.wide = self.mode in (WIDE_STORES if word >> 24 == 0x72 else WIDE_LOADS)
+        self.address = rng.randrange(512 if self.wide else 1024)
+        self.row, self.column = (self.address & ~3) + number // COLUMNS, 2 * (number % COLUMNS)
+        self.word = any_operand(rng) & (0xFFFFFFFF if self.wide else 0xFFFF)
+        contents = [[0] * 16 for _ in range(1024)]
+        for column in range(self.column, self.column + 2):
+            contents[upper_row(self.row, self.wide)][column] = self.word >> 16 if self.wide else self.word
+            if self.wide:
+                contents[upper_row(self.row, self.wide) + 8][column] = self.word & 0xFFFF
+        self.access = Access(dst=contents, address=self.address, default_mode=implied)
+
+    def stored(self, odd: int) -> int:
+        """Return the word of Dst behind the instruction."""
+        row, column = upper_row(self.row, self.wide), self.column + odd
+        upper = self.access.dst[row][column]
+        return upper << 16 | self.access.dst[row + 8][column] if self.wide else upper
+
+
+class LaneDriver:
+    """Gives instructions to the lane."""
+
+    def __init__(self, frame):
+        self.dut = frame.dut
+
+    def set(self, **ports: Any) -> None:
+        for port, value in ports.items():
+            getattr(self.dut, port).value = value
+
+    async def preset(self, bits: int) -> None:
+        self.set(preset=1, preset_state=bits)
+        await RisingEdge(self.dut.clk)
+        self.set(preset=0)
+
+    async def execute(self, word: int, **ports: Any) -> tuple[int, int]:
+        """Give an instruction; return `store` and `stored` of its cycle."""
+        self.set(execute=1, word=word, **ports)
+        await FallingEdge(self.dut.clk)
+        found = resolved(self.dut.store), resolved(self.dut.stored)
+        await RisingEdge(self.dut.clk)
+        self.set(execute=0)
+        return found
+
+    async def settle(self) -> int:
+        """Return the state two cycles behind an instruction."""
+        await RisingEdge(self.dut.clk)
+        await FallingEdge(self.dut.clk)
+        return defined_lane(resolved(self.dut.state))
+
+
+def drawn(rng: Random, kind: tuple[str, int], number: int) -> tuple[Lanes, int, Unit, Accessed]:
+    """Return lanes, an instruction, and the twin and Dst behind it."""
+    while True:
+        lanes = random_lanes(rng, CHIP)
+        word, unit = random_word(rng, CHIP, *kind, mirrors=False), exactly(lanes)
+        accessed = Accessed(rng, number, word)
+        try:
+            execute(unit, decode(word, chip=CHIP), chip=CHIP, numerics=NUMERICS, access=accessed.access)
+        except UndefinedBehavior:
+            continue
+        return lanes, word, unit, accessed
+
+
+@BENCH.test(
+    "sfpu_lane.instructions",
+    "Every modifier has a rule of its own, also for a disabled lane and the constants' registers",
+)
+async def every_instruction(frame):
+    """Every instruction with each modifier on random states of a random lane; words of Dst beside SFPLOAD and SFPSTORE."""
+    rng, driver = pauses.rng("instructions"), LaneDriver(frame)
+    board, stores = frame.scoreboard("state", LaneState), frame.scoreboard("stored", 33, output="stored")
+    coverage = frame.coverage(map(name, KINDS))
+    for kind in [*KINDS, *rng.choices(KINDS, k=max(0, CASES - len(KINDS)))]:
+        number = rng.randrange(LANES)
+        lanes, word, unit, accessed = drawn(rng, kind, number)
+        instruction, config = decode(word, chip=CHIP), int(lanes.lane_config[number])
+        ports = inputs(lanes, number, instruction)
+        if kind[0] in ACCESSES:
+            odd = accessed.address >> 1 & 1 | config >> (6 if kind[0] == "SFPLOAD" else 7) & 1
+            place = accessed.row << 4 | accessed.column + odd
+            ports |= {"mode": accessed.mode.value, "dst": accessed.word, "place": place}
+        await driver.preset(lane_bits(exactly(lanes).lanes[number]))
+        coverage.hit(name(kind))
+        stores_word, stored = await driver.execute(word, **ports)
+        if kind[0] == "SFPSTORE":
+            expected = accessed.stored(odd)
+            # A lane that does not write leaves the word that was there.
+            got = stored if stores_word else accessed.word
+            stores.compare(stores_word << 32 | got, stores_word << 32 | expected, str(instruction))
+        board.compare(await driver.settle(), lane_bits(unit.lanes[number]), str(instruction))
+
+
+@BENCH.test(
+    "sfpu_lane.multiply_add", "Cancellation, alignment and the ends of the range each meet another bit of the rounding"
+)
+async def multiply_adds(frame):
+    """SFPMAD and its family on related operands: an addend near the product, and 23 to 28 binades from it."""
+    rng, driver, board = pauses.rng("related"), LaneDriver(frame), frame.scoreboard("state", LaneState)
+    names = ("SFPMAD", "SFPADD", "SFPMUL", *(("SFPMUL24",) if CHIP is Chip.BLACKHOLE else ()))
+    for _ in range(max(1, CASES // LANES)):
+        lanes = random_lanes(rng, CHIP, config=False)
+        lanes.use_flags[:] = False
+        word = encode(rng.choice(names), chip=CHIP, va=0, vb=1, vc=2, vd=6)
+        unit = exactly(lanes)
+        execute(unit, decode(word, chip=CHIP), chip=CHIP, numerics=NUMERICS)
+        for number, lane in enumerate(exactly(lanes).lanes):
+            await driver.preset(lane_bits(lane))
+            await driver.execute(word)
+            shown = " ".join(f"{each:#010x}" for each in lane.registers[:3])
+            board.compare(await driver.settle(), lane_bits(unit.lanes[number]), f"{decode(word, chip=CHIP)}: {shown}")
+
+
+@BENCH.test("sfpu_lane.latency", "A result of two cycles that comes early or late is another instruction's operand")
+async def latency(frame):
+    """A result of one cycle is there in the next one, that of SFPMAD in the one after; of two results for one register the younger
+    one stays."""
+    rng, driver, dut = pauses.rng("latency"), LaneDriver(frame), frame.dut
+    board = frame.scoreboard("state", LaneState)
+    product, inverse = encode("SFPMAD", va=0, vb=1, vc=2, vd=5), encode("SFPNOT", vc=6, vd=5)
+    for words in ([inverse], [product], [product, inverse], [inverse, product]):
+        lanes = random_lanes(rng, CHIP, config=False)
+        lanes.use_flags[:] = False
+        unit = exactly(lanes)
+        await driver.preset(lane_bits(unit.lanes[0]))
+        states = [lane_bits(unit.lanes[0])]
+        for word in words:
+            await driver.execute(word)
+            execute(unit, decode(word), chip=CHIP, numerics=NUMERICS)
+            states.append(lane_bits(unit.lanes[0]))
+        await FallingEdge(dut.clk)
+        done = words[-1] is inverse
+        board.compare(
+            defined_lane(resolved(dut.state)), states[-1 if done else -2], f"{len(words)} words, a cycle behind"
+        )
+        await RisingEdge(dut.clk)
+        await FallingEdge(dut.clk)
+        board.compare(defined_lane(resolved(dut.state)), states[-1], f"{len(words)} words, two cycles behind")
+        await RisingEdge(dut.clk)
+
+
+@BENCH.test("sfpu_lane.reset", "The second cycle of an instruction before a reset must not write a register")
+async def resets(frame):
+    """Resets behind instructions of two cycles."""
+    rng, driver, dut = pauses.rng("resets"), LaneDriver(frame), frame.dut
+    board = frame.scoreboard("state", LaneState)
+    fresh = lane_bits(exactly(Lanes(numerics=NUMERICS)).lanes[0])
+    for kind in (("SFPMAD", 0), ("SFPSWAP", 0), ("SFPSHFT2", 3), ("SFPSHFT2", 2)):
+        lanes = random_lanes(rng, CHIP, config=False)
+        await driver.preset(lane_bits(exactly(lanes).lanes[0]))
+        await driver.execute(random_word(rng, CHIP, *kind))
+        await frame.reset()
+        for _ in range(2):
+            await FallingEdge(dut.clk)
+            board.compare(defined_lane(resolved(dut.state)), fresh, f"reset behind {name(kind)}")
+            await RisingEdge(dut.clk)
