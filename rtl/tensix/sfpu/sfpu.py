@@ -90,7 +90,7 @@ class Sfpu(wiring.Component):
     store : Out(DstStore), in the cycle in which SFPSTORE is taken
     seed : In(stream of 32), a write to PRNG_SEED
     preset : In(stream of SfpuState), always ready; the state replaces all registers at the end of the cycle, for a debugger
-    state : Out(SfpuState)
+    state : Out(SfpuState); LReg 11 to 14 begin with their defaults
     busy : Out(1), an instruction is in its second cycle, or a seed on its way
     """
 
@@ -103,7 +103,7 @@ class Sfpu(wiring.Component):
                 "store": Out(DstStore),
                 "seed": In(stream.Signature(WORD_BITS)),
                 "preset": In(stream.Signature(SfpuState, always_ready=True)),
-                "state": Out(SfpuState),
+                "state": Out(SfpuState, init={"columns": [{"programmed": PROGRAMMED_DEFAULTS}] * COLUMNS}),
                 "busy": Out(1),
             }
         )
