@@ -178,7 +178,7 @@ def run(
     numerics = CHIP_PRESETS[chip].numerics if numerics is None else numerics
     check_array("tiles", tiles, np.uint32)
     check_shape("tiles", tiles, "...", "rows", COLUMNS)
-    if tiles.shape[-2] % BLOCK_ROWS:
+    if tiles.shape[-2] % BLOCK_ROWS or not tiles.shape[-2]:
         raise ValueError(f"tiles must have a multiple of {BLOCK_ROWS} rows, not {tiles.shape[-2]}")
     check_width("tiles", tiles, 32 if fp32 else 16)
     batch = tiles.shape[:-2]
