@@ -9,7 +9,6 @@ from bitpath.golden.arrays.arguments import (
     check_array,
     check_choice,
     check_instance,
-    check_shape,
     checked,
     integer,
 )
@@ -45,8 +44,9 @@ def apply(
     Parameters
     ----------
     function : a name of `FUNCTIONS`, or a function of your own.
-    operands : logical Dst words, uint32; of a function of several operands a list of arrays of one shape: FP32 codes, or integers, with `dst32`, else BF16 or FP16
-        codes, or integers of 16 bits. Tiles are 64 rows of 16, in order; a rest is filled up with zeros.
+    operands : logical Dst words, uint32; of a function of several operands a list of arrays of one shape. With `dst32` they are FP32
+        codes or integers, else BF16 or FP16 codes, or integers of 16 bits. Tiles are 64 rows of 16, in order; a rest is filled up
+        with zeros.
     parameters : a mapping of the function's parameters to numbers; None leaves them out.
     chip, approximate, fast, dst32 : as of `Mode`.
     src_b_format : format of SrcB, by which a 16-bit Dst is BF16 or FP16.
@@ -70,7 +70,8 @@ def apply(
         raise ValueError(f"operands of {found.name} must be {found.operands} arrays, not {len(arrays)}")
     for number, each in enumerate(arrays):
         check_array(f"operands[{number}]", each, np.uint32)
-        check_shape(f"operands[{number}]", each, *arrays[0].shape)
+        if each.shape != arrays[0].shape:
+            raise ValueError(f"operands[{number}] must have shape {arrays[0].shape}, not {each.shape}")
         check_width(f"operands[{number}]", each, 32 if dst32 else 16)
     shape = arrays[0].shape
     numerics = CHIP_PRESETS[Chip(mode.chip)].numerics if numerics is None else numerics
