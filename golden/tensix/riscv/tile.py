@@ -109,6 +109,7 @@ class Tile:
         self.pc_buffers: list[deque[int]] = [deque() for _ in range(THREADS)]
         l1 = self.core.l1.data
         self._l1 = {1: l1, 2: l1.cast("H"), 4: l1.cast("I")}
+        self._loaded: dict[int, Program] = {}
         self._pushed: list[list[int]] = [[] for _ in range(THREADS)]
         self._mop = [[0] * MOP_WORDS for _ in range(THREADS)]
         self._settled = True
@@ -138,14 +139,30 @@ class Tile:
 
         Raises
         ------
-        TypeError, ValueError : no thread 0 to 2; bytes that are neither in L1 nor in local memory.
+        TypeError, ValueError : no thread 0 to 2; bytes that are neither in L1 nor in local memory; other bytes in L1 than another
+            thread's program has there.
         """
         thread = integer("thread", thread, range(THREADS))
+        self._check_overlaps(thread, program)
         bus = _HartBus(self, thread)
         for address, data in program.segments:
             bus.write(address, data)
+        self._loaded[thread] = program
         self.harts[thread] = Hart(bus, f"T{thread}", program.entry, LOCAL_BASE + LOCAL_BYTES[self.chip])
         bus.code = self.harts[thread].code
+
+    def _check_overlaps(self, thread: int, program: Program) -> None:
+        others = [
+            (owner, *segment) for owner, each in self._loaded.items() if owner != thread for segment in each.segments
+        ]
+        for address, data in program.segments:
+            for owner, base, held in others:
+                first, end = max(address, base), min(address + len(data), base + len(held))
+                shared = first < end and first < self.core.l1.size
+                if shared and data[first - address : end - address] != held[first - base : end - base]:
+                    raise ValueError(
+                        f"programs must not overlap in L1, not that of T{thread} and that of T{owner} at {first:#010x}"
+                    )
 
     @checked
     def run(self, order: Order | str = Order.ROUND_ROBIN, *, limit: int = 100_000_000) -> TileTrace:
