@@ -54,7 +54,7 @@ TURN = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class TileTrace:
-    """What a tile has executed.
+    """Instructions that a tile has executed.
 
     Attributes
     ----------
@@ -210,7 +210,7 @@ class Tile:
         threads = [f"thread {number} waits for {each}" for number, each in enumerate(self._waiting) if each]
         return "; ".join(harts + threads)
 
-    # The coprocessor: what has been pushed executes before a hart looks at it.
+    # The coprocessor: pushed instructions execute before a hart looks at it.
 
     def push(self, thread: int, word: int) -> None:
         """Push an instruction to the MOP expander of a thread."""

@@ -69,7 +69,7 @@ def words_of(steps: Sequence[Step], pinned: Mapping[int, int], reserved: Sequenc
 
 
 def _needs_gap(before: Step, step: Step, chip: Chip) -> bool:
-    """Return True if an instruction may not follow the one that writes a result of two cycles at once."""
+    """Return True if an instruction must wait a cycle after one whose result takes two cycles."""
     if before.name not in TWO_CYCLES:
         return False
     if before.name == "SFPSWAP":
@@ -142,7 +142,7 @@ def _with_immediates(steps: Sequence[Step]) -> list[Step]:
 
 
 def _merged(steps: Sequence[Step], pinned: Mapping[int, int]) -> tuple[list[Step], dict[int, int]]:
-    """Give the source and the destination of a copy one number where the lanes cannot tell; return what is pinned then."""
+    """Remove copies by giving source and destination one number where no lane differs; return steps and pinned registers."""
     steps, pinned = list(steps), dict(pinned)
     at = len(steps) - 1
     while at >= 0:

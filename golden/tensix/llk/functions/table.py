@@ -40,4 +40,4 @@ ABSENT = {
     ),
     "addcmul": "is published outside the kernel library's tests",
 }
-"""Functions of the kernel library that are not there: what each does that an iteration over lanes does not."""
+"""Functions of the kernel library that are not there, each with the reason."""
