@@ -28,6 +28,7 @@ QUESTION = "What is the capital of France?"
         "bitpath lm --machine tensix --prompt 'Who wrote Moby-Dick?' --tokens 24",
         "bitpath lm --machine aie_ml_v2 --plan auto --bound 0.02",
         "bitpath lm --model SmolLM2-360M-Instruct.gguf --linear w8a8 --json",
+        "bitpath lm --machine tensix --format bf16_hifi4 --vector --no-where",
     ),
 )
 @click.option(
@@ -71,6 +72,11 @@ QUESTION = "What is the capital of France?"
     help="Perturbed runs beside each format's own.",
 )
 @click.option("--where/--no-where", default=True, help="Measure each kind of matmul and each block by itself.")
+@click.option(
+    "--vector",
+    is_flag=True,
+    help="Tensix: compute norms, RoPE, softmax, SiLU and residuals as its kernels do too, and measure each by itself.",
+)
 @click.option("--cached", is_flag=True, help="Measure one token at a time with a cache, as a decoder runs.")
 @click.option(
     "--output", type=Choice(("float32", "bf16", "fp16")), default="float32", help="Round each matmul's result."
@@ -83,8 +89,8 @@ QUESTION = "What is the capital of France?"
 def lm_command(printer: Printer, **given: Any) -> None:
     """Measure the losses of a language model in the formats of the machines.
 
-    Every matmul of the model's blocks, attention's included, is computed by golden, bit for bit; the rest is float32. Prints
-    perplexity, KL to float32 and top-1 agreement of each format with their spread, the answer to a prompt, the KL of
+    Every matmul of the model's blocks, attention's included, is computed by golden, bit for bit; the rest is float32, and with
+    --vector golden's too. Prints perplexity, KL to float32 and top-1 agreement of each format with their spread, the answer to a prompt, the KL of
     operand rounding alone and of products and sums alone, and the KL when only one kind of matmul, or one block, is in
     the format. Writes build/reports/lm.json and lm.html. Results are kept below build/lm with the seconds that they took, so
     that a further run goes on.
@@ -93,7 +99,7 @@ def lm_command(printer: Printer, **given: Any) -> None:
 
     from bitpath.sim.engine import paths
     from bitpath.sim.flows.builds import counted_lines, stage
-    from bitpath.sim.lm.model import KINDS
+    from bitpath.sim.lm.model import KINDS, OPERATIONS
     from bitpath.sim.lm.plans import check_blocks
 
     progress = Console(stderr=True, quiet=printer.quiet)
@@ -127,17 +133,22 @@ def lm_command(printer: Printer, **given: Any) -> None:
         return
     places = len(KINDS) + len(study.model.blocks) if given["where"] else 0
     whole = 1 + given["spread"] + len(study.parts) + 1
-    tables, where = [], []
-    with counted_lines(progress, "runs of the model", (whole + places) * len(plans)) as study.told:
+    operations = len(OPERATIONS) + 2 if given["vector"] else 0
+    tables, where, shares = [], [], []
+    with counted_lines(progress, "runs of the model", (whole + places + operations) * len(plans)) as study.told:
         rows = [study.row(plan, spread=given["spread"], prompt=prompt, answer=ANSWER) for plan in plans]
         tables.append(_losses(plans, rows, options))
         printer.table(*tables[0])
         if places:
             where = [study.where(plan) for plan in plans]
             tables.append(_places(where))
-            printer.table(*tables[1])
+            printer.table(*tables[-1])
+        if operations:
+            shares = [study.operations(plan) for plan in plans]
+            tables.append(_operations(plans, shares))
+            printer.table(*tables[-1])
     whole_text = {"model": name, "tokens": count, "cached": given["cached"], "float32_perplexity": study.perplexity}
-    printer.result(_save(whole_text, about, plans, rows, where, tables))
+    printer.result(_save(whole_text, about, plans, rows, where, shares, tables))
     printer.say(f"page: {paths.shown(paths.reports() / PAGE)}")
 
 
@@ -147,10 +158,21 @@ Table = tuple[Sequence[str], Sequence[Sequence[str]], str]
 
 
 def _plans(
-    *, formats: Sequence[str], machine: str | None, linear: str | None, plan: str | None, bound: float | None, **_: Any
+    *,
+    formats: Sequence[str],
+    machine: str | None,
+    linear: str | None,
+    plan: str | None,
+    bound: float | None,
+    vector: bool = False,
+    **_: Any,
 ) -> "list[Plan]":
+    from dataclasses import replace
+
+    from bitpath.sim.lm.model import OPERATIONS
     from bitpath.sim.lm.plans import read
 
+    machine = "tensix" if vector and machine is None else machine
     if bound is not None and plan != "auto":
         raise ValueError("--bound goes with --plan auto")
     if linear and machine not in (None, "trainium3"):
@@ -162,7 +184,12 @@ def _plans(
     else:
         found = _named(formats, machine, linear)
     _check_machines(found, machine, plan)
-    return found
+    if not vector:
+        return found
+    if plan == "auto" or machine != "tensix":
+        other = "--plan auto, whose matmuls are measured alone" if plan == "auto" else f"--machine {machine}"
+        raise ValueError(f"--vector goes with --machine tensix, not with {other}")
+    return [replace(each, vector=OPERATIONS) for each in found]
 
 
 def _named(formats: Sequence[str], machine: str | None, linear: str | None) -> "list[Plan]":
@@ -321,6 +348,15 @@ def _places(where: "Sequence[Where]") -> Table:
     return ("alone", *(each.plan for each in where)), [*kinds, *blocks], "KL when one part alone is in the format"
 
 
+def _operations(plans: "Sequence[Plan]", shares: Sequence[Mapping[str, float]]) -> Table:
+    """Return the KL of the matmuls and of each other operation alone, a column for each plan."""
+    from dataclasses import replace
+
+    rows = [(name, *(_figure(each[name]) for each in shares)) for name in shares[0]]
+    columns = ("alone", *(str(replace(each, vector=())) for each in plans))
+    return columns, rows, "KL when one kind of operation alone is on Tensix"
+
+
 def _line(answer: str) -> str:
     return " ".join(answer.split())
 
@@ -345,6 +381,7 @@ def _save(
     plans: "Sequence[Plan]",
     rows: "Sequence[Row]",
     where: "Sequence[Where]",
+    shares: Sequence[Mapping[str, float]],
     tables: Sequence[Table],
 ) -> list[dict[str, Any]]:
     """Write the report and the page; return the report's records."""
@@ -362,11 +399,13 @@ def _save(
         if where:
             record |= {f"kl_{kind}": kl for kind, kl in where[number].kinds.items()}
             record |= {f"kl_block_{block}": kl for block, kl in enumerate(where[number].blocks)}
+        if shares:
+            record |= {f"kl_{name.replace(' ', '_')}_alone": kl for name, kl in shares[number].items()}
         records.append(record)
     write_records(paths.reports() / REPORT, records)
-    charts = (
-        [[], [curves({each.plan: each.blocks for each in where}, "block", "KL, that block alone")]] if where else [[]]
-    )
+    charts: list[list[str]] = [[] for _ in tables]
+    if where:
+        charts[1] = [curves({each.plan: each.blocks for each in where}, "block", "KL, that block alone")]
     tables_of = [
         {"title": title, "columns": columns, "rows": rows_, "charts": own}
         for (columns, rows_, title), own in zip(tables, charts, strict=True)

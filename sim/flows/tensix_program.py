@@ -134,7 +134,7 @@ class Run(StagedRun):
         program = tile_program(self._product(chip), *self._images(chip, row, column))
         left = play(chip.value, program)
         expected, words = golden_run(chip, program)
-        self.stage(chip.value, _without_nops(left), words, None)
+        self.stage(chip.value, without_nops(left), words, None)
         times = left["word_cycles"][left["words"] >> 24 == MVMUL]
         figures = {
             "pushed": sum(map(len, program.words)),
@@ -180,7 +180,7 @@ def golden_run(chip: Chip, program: CoreProgram) -> tuple[np.ndarray, list[np.nd
     return program.result_of(core), words
 
 
-def _without_nops(left: Mapping[str, Any]) -> list[np.ndarray]:
+def without_nops(left: Mapping[str, Any]) -> list[np.ndarray]:
     """Return the words that each thread of the RTL core executed, uint32."""
     threads = np.split(left["words"], np.cumsum(left["counts"])[:-1])
     return [words[words >> 24 != NOP] for words in threads]

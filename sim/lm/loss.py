@@ -30,6 +30,7 @@ from bitpath.sim.engine import paths
 from bitpath.sim.engine.cache import append, hash_files, hash_json, read
 from bitpath.sim.lm.arithmetic import Arithmetic, Options, Part
 from bitpath.sim.lm.model import KINDS, Backend, Cache, Model, forward, generate
+from bitpath.sim.lm.on_tensix import OnTensix
 from bitpath.sim.lm.plans import FLOAT32, Plan, cycles, machine_of, parse, rate
 from bitpath.sim.lm.tokens import Tokens
 
@@ -162,14 +163,16 @@ class Study:
         formats = repr(plan.formats)
         if self.weights[0] != formats:
             self.weights = (formats, {})
-        return Arithmetic(plan, part=part, options=self.options, kept=self.weights[1], first=first)
+        kind = OnTensix if plan.vector else Arithmetic
+        return kind(plan, part=part, options=self.options, kept=self.weights[1], first=first)
 
     def row(self, plan: Plan, *, spread: int, prompt: Sequence[int] | None, answer: int) -> Row:
         """Return the losses of a plan, its spread over `spread` perturbed runs, and its answer of at most `answer` tokens."""
         whole = self.loss(plan)
         others = [whole, *(self.loss(plan, seed=seed) for seed in range(1, spread + 1))]
         figures = np.array([[each.perplexity, each.kl, each.top1] for each in others])
-        parts: dict[str, float] = {part: self.loss(plan, part=part).kl for part in self.parts}
+        matmuls = replace(plan, vector=())
+        parts: dict[str, float] = {part: self.loss(matmuls, part=part).kl for part in self.parts}
         text = None if prompt is None else self.answer(plan, prompt, answer)
         perplexity, kl, top1 = np.ptp(figures, axis=0).tolist()
         return Row(plan=str(plan), whole=whole, spread=(perplexity, kl, top1), parts=parts, answer=text)
@@ -184,6 +187,13 @@ class Study:
         kinds = {kind: self.loss(plan.only(kinds=(kind,))).kl for kind in KINDS}
         blocks = [self.loss(plan.only(block=block)).kl for block in range(len(self.model.blocks))]
         return Where(plan=str(plan), kinds=kinds, blocks=blocks)
+
+    def operations(self, plan: Plan) -> dict[str, float]:
+        """Return the KL of the matmuls alone, of each operation of a plan on Tensix alone, and of these operations together."""
+        alone = Plan(formats={"*": FLOAT32})
+        found = {"matmuls": self.loss(replace(plan, vector=())).kl}
+        found |= {each: self.loss(replace(alone, vector=(each,))).kl for each in plan.vector}
+        return found | {"all but the matmuls": self.loss(replace(alone, vector=plan.vector)).kl}
 
     def answer(self, plan: Plan, prompt: Sequence[int], count: int) -> str:
         """Return the text of at most `count` tokens after a prompt, each the likeliest, without the token that ends it."""

@@ -1,4 +1,4 @@
-"""A Llama-style language model in float32, with every matmul of its blocks through a `Backend`.
+"""A Llama-style language model in float32, with every operation of its blocks through a `Backend`.
 
 A token's row x of width H passes L blocks, and the head gives its logits::
 
@@ -17,8 +17,8 @@ A token's row x of width H passes L blocks, and the head gives its logits::
 | feed-forward norm's output | a of gate, up |
 | silu(gate) * up | a of down |
 
-The embedding, norms, RoPE, softmax, SiLU, biases, residuals and the head's product are float32: each numpy operation rounds
-its result once, in the order that the functions below state. Sums and products of float32 matmuls are BLAS's, whose order
+All else is float32 unless the backend computes it otherwise, and embedding, last norm and head always are: each numpy operation
+rounds its result once, in the order that the functions below state. Sums and products of float32 matmuls are BLAS's, whose order
 depends on the processor, so logits of two machines differ in their last bits.
 """
 
@@ -33,6 +33,8 @@ from bitpath.golden.arrays.arguments import check_integers, check_range
 KINDS = ("q", "k", "v", "o", "gate", "up", "down", "scores", "values")
 """Matmuls of a block. The first seven multiply by weights, the last two are attention's."""
 LINEAR = KINDS[:7]
+OPERATIONS = ("norm", "rope", "softmax", "silu", "residual")
+"""All other operations of a block: "silu" with its product, "softmax" with scale and mask, "residual" with the sums of biases."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -102,7 +104,7 @@ def rms_norm(x: np.ndarray, gamma: np.ndarray, epsilon: float) -> np.ndarray:
 
 
 class Backend:
-    """Norms and matmuls of the blocks in float32. A subclass computes them otherwise, or keeps their operands.
+    """Operations of the blocks in float32. A subclass computes them otherwise, or keeps their operands.
 
     `block` is a block's number from 0. The right operands of linear kinds are the same array at each call.
     """
@@ -127,6 +129,29 @@ class Backend:
         ignore later rows of b; a format whose blocks share a scale along S does not.
         """
         return np.matmul(a, b)
+
+    def rotate(self, x: np.ndarray, turn: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        """Return [heads, T, head_dim] with each pair (i, i + head_dim / 2) turned (RoPE).
+
+        ``first * cos - second * sin`` and ``second * cos + first * sin``. Cosine and sine [T, head_dim / 2] are rounded from float64.
+        """
+        cos, sin = turn
+        first, second = np.split(x, 2, axis=-1)
+        return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
+
+    def softmax(self, scores: np.ndarray, scale: float, unseen: np.ndarray) -> np.ndarray:
+        """Return the softmax of ``scores * scale`` over the last axis of [heads, T, S]; those where `unseen` [T, S] is true get 0."""
+        scores = scores * np.float32(scale)
+        scores[:, unseen] = -np.inf
+        return softmax(scores)
+
+    def gated(self, gate: np.ndarray, up: np.ndarray) -> np.ndarray:
+        """Return ``silu(gate) * up``."""
+        return silu(gate) * up
+
+    def add(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        """Return ``x + y`` of rows and a residual, or of rows and a bias [1, N]."""
+        return x + y
 
 
 FLOAT32 = Backend()
@@ -164,7 +189,7 @@ def forward(
     Parameters
     ----------
     ids : n token ids.
-    backend : computes the norms and matmuls of the blocks.
+    backend : computes the operations of the blocks.
 
     Raises
     ------
@@ -192,14 +217,19 @@ def hidden(
     for place, block in enumerate(model.blocks):
         a = backend.norm(place, "attention", x, block.attention_norm, model.epsilon)
         queries, keys, values = (_linear(backend, kind, place, block, a) for kind in ("q", "k", "v"))
-        keys, values = cache.extend(place, rotate(_heads(keys, model), turn), _heads(values, model))
-        mixed = _attention(backend, place, rotate(_heads(queries, model), turn), keys, values, unseen)
-        x = x + _linear(backend, "o", place, block, mixed)
-        a = backend.norm(place, "ffn", x, block.ffn_norm, model.epsilon)
-        inner = silu(_linear(backend, "gate", place, block, a)) * _linear(backend, "up", place, block, a)
-        x = x + _linear(backend, "down", place, block, inner)
+        keys, values = cache.extend(place, backend.rotate(_heads(keys, model), turn), _heads(values, model))
+        mixed = _attention(backend, place, backend.rotate(_heads(queries, model), turn), keys, values, unseen)
+        x = backend.add(x, _linear(backend, "o", place, block, mixed))
+        x = feed_forward(backend, place, block, x, model.epsilon)
     cache.length += len(tokens)
     return x
+
+
+def feed_forward(backend: Backend, place: int, block: Block, x: np.ndarray, epsilon: float) -> np.ndarray:
+    """Return rows [T, hidden] after the second half of a block, whose number is `place`."""
+    a = backend.norm(place, "ffn", x, block.ffn_norm, epsilon)
+    gate, up = (_linear(backend, kind, place, block, a) for kind in ("gate", "up"))
+    return backend.add(x, _linear(backend, "down", place, block, backend.gated(gate, up)))
 
 
 def generate(model: Model, ids: Sequence[int] | np.ndarray, count: int, backend: Backend = FLOAT32) -> Iterator[int]:
@@ -233,22 +263,12 @@ def _checked(model: Model, ids: Sequence[int] | np.ndarray, cache: Cache | None)
 
 def _linear(backend: Backend, kind: str, place: int, block: Block, a: Any) -> np.ndarray:
     product = backend.product(kind, place, a, getattr(block, kind))
-    return product + block.biases[kind] if kind in block.biases else product
+    return backend.add(product, block.biases[kind][np.newaxis]) if kind in block.biases else product
 
 
 def _heads(x: np.ndarray, model: Model) -> np.ndarray:
     """Return [T, heads * head_dim] as [heads, T, head_dim]."""
     return x.reshape(len(x), -1, model.head_dim).transpose(1, 0, 2)
-
-
-def rotate(x: np.ndarray, turn: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Return [heads, T, head_dim] with each pair (i, i + head_dim / 2) turned (RoPE).
-
-    ``first * cos - second * sin`` and ``second * cos + first * sin``. Cosine and sine [T, head_dim / 2] are rounded from float64.
-    """
-    cos, sin = turn
-    first, second = np.split(x, 2, axis=-1)
-    return np.concatenate([first * cos - second * sin, second * cos + first * sin], axis=-1)
 
 
 def _attention(
@@ -258,9 +278,8 @@ def _attention(
     (heads, count, head_dim), kv_heads = queries.shape, len(keys)
     grouped = queries.reshape(kv_heads, -1, head_dim)
     scores = backend.product("scores", place, grouped, keys.transpose(0, 2, 1))
-    scores = scores.reshape(heads, count, -1) * np.float32(head_dim**-0.5)
-    scores[:, unseen] = -np.inf
-    shares = softmax(scores).reshape(kv_heads, heads // kv_heads * count, -1)
+    shares = backend.softmax(scores.reshape(heads, count, -1), head_dim**-0.5, unseen)
+    shares = shares.reshape(kv_heads, heads // kv_heads * count, -1)
     mixed = backend.product("values", place, shares, values)
     return mixed.reshape(heads, count, head_dim).transpose(1, 0, 2).reshape(count, -1)
 

@@ -53,16 +53,19 @@ class Plan:
     ----------
     formats : for "*", groups, kinds, numbers of blocks, and KIND.BLOCK.
     kinds, block : kinds of matmul and the number of the block that have these formats; all others are float32. None is every block.
+    vector : those of `OPERATIONS` that Tensix computes; all others are float32.
     """
 
     formats: Mapping[str, str]
     kinds: tuple[str, ...] = KINDS
     block: int | None = None
+    vector: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         text = ",".join(name if place == "*" else f"{place}={name}" for place, name in self.formats.items())
         only = [*(() if self.kinds == KINDS else self.kinds), *(() if self.block is None else (f"block {self.block}",))]
-        return f"{text} in {' '.join(only)} alone" if only else text
+        text = f"{text} in {' '.join(only)} alone" if only else text
+        return f"{text} with {' '.join(self.vector)} on tensix" if self.vector else text
 
     def format_of(self, kind: str, block: int) -> str:
         """Return the format of a matmul."""
@@ -77,8 +80,8 @@ class Plan:
         return ATTENTION.get(name, name) if found in (str(block), "*") and group == "attention" else name
 
     def only(self, *, kinds: tuple[str, ...] = KINDS, block: int | None = None) -> "Plan":
-        """Return the plan with its formats in a part of the model alone."""
-        return replace(self, kinds=kinds, block=block)
+        """Return the plan with its formats in a part of the model alone, and all else in float32."""
+        return replace(self, kinds=kinds, block=block, vector=())
 
 
 def parse(text: str, option: str = "--format") -> Plan:

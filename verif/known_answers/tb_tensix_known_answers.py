@@ -33,14 +33,11 @@ from bitpath.golden.tensix.declarations.formats import (
     Style,
 )
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
-from bitpath.golden.tensix.declarations.sfpu import LANES, TEMPLATES
+from bitpath.golden.tensix.declarations.sfpu import LANES
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.isa.expanders import MopExpander, ReplayExpander
 from bitpath.golden.tensix.operands.counters import COUNTERS
 from bitpath.golden.tensix.sfpu import Lanes
-from bitpath.golden.tensix.sfpu.lanes_loop import LANE_CONFIG, MISC, PRNG
-from bitpath.golden.tensix.sfpu.lanes_loop import SEQUENCES as SEQUENCES_AT
-from bitpath.golden.tensix.sfpu.lanes_loop import TEMPLATES as TEMPLATES_AT
 from bitpath.rtl.tensix.dot.layouts import DstRow, StyleCode
 from bitpath.rtl.tensix.matrix.instruction import Opcode, Zeroed
 from bitpath.rtl.tensix.matrix.mover import MoveKind
@@ -451,10 +448,20 @@ def rounded_vectors(config, archive):
 
 NO_REGISTER = 0xFFFFFFFF
 """LReg 0 of cases that take it from the pool of states."""
-PLACES = {32: PRNG, 48: MISC, 49: LANE_CONFIG}
-PLACES |= {40 + each: TEMPLATES_AT + each for each in range(TEMPLATES)}
-PLACES |= {44 + each: SEQUENCES_AT + each for each in range(TEMPLATES)}
-"""Golden's places of the registers that the archives number from 32 on."""
+RANDOM_AT, TEMPLATES_AT, SEQUENCES_AT, MISC_AT, CONFIG_AT = 32, 40, 44, 48, 49
+"""Numbers that the archives give to the registers behind the LRegs."""
+
+
+def register_of(lanes: Lanes, number: int) -> np.ndarray:
+    """Return golden's words of a register by the archives' number, uint32 [32]."""
+    if number < RANDOM_AT:
+        return lanes.lreg[number]
+    if number < SEQUENCES_AT:
+        return lanes.prng if number == RANDOM_AT else lanes.templates[number - TEMPLATES_AT]
+    others = {MISC_AT: lanes.misc, CONFIG_AT: lanes.lane_config}
+    return others[number] if number in others else lanes.sequences[number - SEQUENCES_AT]
+
+
 POOL = ("l", "lprog", "cc", "cc_en", "sp", "st_cc", "st_en", "prng")
 """Arrays of a state."""
 ROTATED_AT = SfpuState.as_shape()["rotated"].offset
@@ -510,7 +517,7 @@ async def vector_instructions(frame, config):
     )
     changes: dict[int, list] = {}
     for case, register, lanes, values in archive.rows("d_case", "d_reg", "d_lanes", "d_val"):
-        changes.setdefault(int(case), []).append((PLACES.get(int(register), int(register)), flags_of(lanes), values))
+        changes.setdefault(int(case), []).append((int(register), flags_of(lanes), values))
     columns = ("word", "state", "lane_config", "l0", "cc_out", "cc_en_out", "sp_out", "top_cc_out", "top_en_out")
     cases = list(archive.lists(*columns))
     for case in shared(len(cases)):
@@ -522,8 +529,8 @@ async def vector_instructions(frame, config):
         if l0 != NO_REGISTER:
             lanes.lreg[0] = l0
         await driver.preset(state_bits(lanes))
-        for place, own, values in changes.get(case, ()):
-            lanes.words[place, 0] = np.where(own, values, lanes.words[place, 0])
+        for number, own, values in changes.get(case, ()):
+            np.copyto(register_of(lanes, number), values, where=own)
         settle_conditions(lanes, cc, cc_en, sp)
         if sp:
             flags, uses = lanes.stack

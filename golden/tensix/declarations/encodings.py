@@ -164,8 +164,8 @@ _FIELDS = (
     ("base_offsets_0", "80.0:16 81.0:16 82.0:16 83.0:16|92.0:16 93.0:16 94.0:16 95.0:16"),
     ("base_offsets_1", "120.0:16 121.0:16|140.0:16 141.0:16"),
 )
-# Fields that golden's core reads and RTL has not: formats that override others, sets of edge masks, exponent thresholds, counters of
-# another thread. `all_uncompressed` counts only with its override, which is not modelled.
+# Fields that golden's core reads and RTL has not: formats that override others, sets of edge masks, counters of another thread.
+# `all_uncompressed` counts only with its override, which is not modelled.
 _GOLDEN_FIELDS = (
     ("src_a_value", "0.0:4"),
     ("src_a_override", "0.4:1"),
@@ -175,8 +175,6 @@ _GOLDEN_FIELDS = (
     ("edge_minus_infinity", "20.16:1|24.16:1"),
     ("edge_row_set", "20.17:2 20.19:2 20.21:2 20.23:2|-"),
     ("edge_masks", "21.0:16 22.0:16 23.0:16|-"),
-    ("exponent_threshold_enabled", "59.20:1 87.20:1 99.20:1 127.20:1|71.20:1"),
-    ("exponent_threshold", "59.24:8 87.24:8 99.24:8 127.24:8|71.24:8"),
     ("all_uncompressed", "58.17:4 86.17:4 98.17:4 126.17:4|-"),
     ("pack_counters_thread", "58.2:2 86.2:2 98.2:2 126.2:2|-"),
     ("scratch", "-|209.0:32 210.0:32 211.0:32"),

@@ -107,6 +107,15 @@ CHOICES = choices(
         "A word whose VD is 12 or more becomes a template in disabled lanes too": chosen(
             "TT-ISA SFPCONFIG does not say; ttsim refuses disabled lanes"
         ),
+        "Between a language model's matmuls the kernels keep BF16 in L1 and FP32 in Dst, multiply in HiFi4, and take the accurate forms of exp, reciprocal, rsqrt and SiLU": chosen(
+            "tt-metal: layernorm.cpp, softmax.cpp and rotary_embedding.cpp of ttnn have the steps; formats and forms are compile-time options"
+        ),
+        "A language model's softmax subtracts the row's maximum, and its mask adds -1e9 as BF16 to the scaled scores": chosen(
+            "tt-metal: softmax.cpp with NUMERIC_STABLE and CAUSAL_MASK; the caller gives the mask"
+        ),
+        "Sums of rows are products with a column of scalers": documented(
+            "tt-metal: reduce_helpers_common.hpp, SUM and AVG along rows"
+        ),
         "In the core an instruction of the thread of an SFPLOADMACRO is a cycle, and cycles pass at the end of a run": chosen(
             "TT-ISA SFPLOADMACRO counts cycles of a clock, which the core has not"
         ),

@@ -11,7 +11,7 @@ import numpy as np
 from bitpath.golden.arrays.arguments import checked
 from bitpath.golden.formats.catalogue import Rounding
 from bitpath.golden.tensix.convert.formats import EARLY_FORMATS, exponent_stream_bytes
-from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, FACE, PHASES, Format
+from bitpath.golden.tensix.declarations.formats import BLOCK, BLOCK_FLOATS, FACE, PHASES, Chip, Format
 from bitpath.golden.tensix.declarations.numerics import BfpRange, GmpoolFp16, TensixNumerics
 from bitpath.golden.tensix.llk.case import (
     BINARY,
@@ -120,8 +120,32 @@ def _phase(case: Case, device: Device) -> Departures:
     yield "phase", "masked operands have no sign", {}, {"operands": _unsigned}
 
 
+def _function(case: Case) -> Departures:
+    numerics, plain = case.numerics, {"approximate": False, "fast": False}
+    if case.in_b is None:
+        nothing = {"op": Op.DATACOPY, "function": None, "parameters": (), "words": (), **plain}
+        yield "dst", "no function", nothing, {}
+    forms = {
+        "accurate": plain,
+        "approximate": plain | {"approximate": True},
+        "fast": {"approximate": True, "fast": True},
+    }
+    for form, fields in forms.items() if case.function else ():
+        if fields != {name: getattr(case, name) for name in plain}:
+            yield "dst", f"the function's {form} form", fields, {}
+    for chip in Chip:
+        if chip is not case.chip:
+            yield "dst", f"the function of {chip.value}", {"chip": chip}, {}
+    other = replace(numerics, sfpstore_flush=not numerics.sfpstore_flush)
+    yield "dst", "the other choice of SFPSTORE's FP32 denormals", {}, {"matrix": other}
+    other = replace(numerics, sfpabs_clears_infinity=not numerics.sfpabs_clears_infinity)
+    yield "dst", "the other choice of SFPABS of -Inf", {}, {"matrix": other}
+
+
 def _dst(case: Case) -> Departures:
     numerics = case.numerics
+    if case.op is Op.SFPU:
+        yield from _function(case)
     for cause, fields in _numerics(numerics):
         yield "dst", cause, {}, {"matrix": replace(numerics, **fields)}
     given, wide = case.formats, {"dst32": True}

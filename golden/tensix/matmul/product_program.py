@@ -279,7 +279,7 @@ def _packing(product: Product, turn: Turn) -> Fields:
     }
 
 
-class _Changes:
+class Changes:
     """The configuration of a thread, which writes those bits alone that change."""
 
     def __init__(self, chip: Chip, fields: Fields):
@@ -292,7 +292,7 @@ class _Changes:
         return [wait, *changed] if changed else []
 
 
-def _wait(semaphore: int) -> list[Line]:
+def wait_lines(semaphore: int) -> list[Line]:
     """Wait until a semaphore is above 0, with every instruction, and take it."""
     return [
         ("SEMWAIT", {"block": cores.EVERY, "semaphores": 1 << semaphore, "while_zero": 1}),
@@ -311,21 +311,26 @@ def begin_lines() -> list[Line]:
 # Thread 0: operands, and partial sums back from L1.
 
 
-def _unpack_words(product: Product) -> tuple[int, ...]:
-    chip, fields, every = product.chip, configuration(product), list(turns(product))
-    lines = config_lines(chip, fields)
-    lines += [
-        ("SETC16", own_field(chip, "override_with_address", 1)),
+def start_lines(product: Product) -> list[Line]:
+    """Let the other threads begin as soon as the configuration is written, and reset the unpackers' counters."""
+    several = len(list(turns(product))) > 1
+    return [
+        ("SETC16", own_field(product.chip, "override_with_address", 1)),
         ("SEMINIT", {"maximum": 1, "semaphores": 1 << PACKED}),
         ("SEMINIT", {"maximum": 2, "semaphores": 1 << FREE}),
-        *([("SEMINIT", {"maximum": 1, "semaphores": 1 << DONE | 1 << STORED | 1 << LOADED})] if every[1:] else []),
+        *([("SEMINIT", {"maximum": 1, "semaphores": 1 << DONE | 1 << STORED | 1 << LOADED})] if several else []),
         ("STALLWAIT", {"block": cores.SYNC, "conditions": 1}),
         ("SEMPOST", {"semaphores": 1 << FREE}),
         ("SEMPOST", {"semaphores": 1 << FREE}),
         ("SETADCXX", {"units": 3, "end": DATUMS - 1}),
         ("SETADCXY", {"units": 3, "which": 0b1010}),
     ]
-    changes = _Changes(chip, fields | {"unpack_to_dst": [0]})
+
+
+def _unpack_words(product: Product) -> tuple[int, ...]:
+    chip, fields, every = product.chip, configuration(product), list(turns(product))
+    lines = [*config_lines(chip, fields), *start_lines(product)]
+    changes = Changes(chip, fields | {"unpack_to_dst": [0]})
     for turn in every:
         if turn.reloads:
             lines += _reload_lines(product, changes)
@@ -339,7 +344,7 @@ UNPACKERS_REST: Line = ("STALLWAIT", {"block": cores.CONFIG, "conditions": UNPAC
 """The configuration waits until both unpackers are idle."""
 
 
-def _reload_lines(product: Product, changes: _Changes) -> list[Line]:
+def _reload_lines(product: Product, changes: Changes) -> list[Line]:
     """Unpack the partial sum to SrcA, beside zeros in SrcB, or to Dst, as soon as it is stored."""
     reload, chip = product.partials.reload, product.chip
     _, _, _, at_partial, _ = product.addresses
@@ -356,7 +361,7 @@ def _reload_lines(product: Product, changes: _Changes) -> list[Line]:
         "dst_address": [FIRST_ROW + (product.dst_row * COLUMNS if reload.to_dst else 0)],
     }
     address = at_partial // LINE_BYTES - 1
-    lines = _wait(STORED)
+    lines = wait_lines(STORED)
     lines += changes.lines(fields | {"base_address": [address] * 2}, UNPACKERS_REST)
     unpacr = {"multi_context": 1, "adc": product.unpacking, "flip": int(not reload.to_dst), "last": 1}
     lines += [("SETADCZW", {"units": 3, "which": 0b1111})]
@@ -369,11 +374,11 @@ def _reload_lines(product: Product, changes: _Changes) -> list[Line]:
             ("SETC16", own_field(chip, "override_with_address", 1)),
         ]
     else:
-        lines += [("UNPACR", unpacr), *_zeros(chip)]
+        lines += [("UNPACR", unpacr), *zeros(chip)]
     return lines + changes.lines(before, UNPACKERS_REST)
 
 
-def _zeros(chip: Chip) -> list[Line]:
+def zeros(chip: Chip) -> list[Line]:
     """Clear a bank of SrcB and hand it over."""
     if chip is Chip.WORMHOLE:
         return [("UNPACR_NOP", {"unpacker": 1, "what": 1}), ("UNPACR_NOP", {"unpacker": 1, "what": 7})]
@@ -410,9 +415,9 @@ def _multiply_words(product: Product) -> tuple[int, ...]:
         lines += [("MVMUL", {"modifier": number}) for number in PASS]
         lines.append(("MVMUL", {"modifier": end, "flip": 3 if final else 0}))
     lines += _rounds(product, first)
-    changes = _Changes(chip, configuration(product))
+    changes = Changes(chip, configuration(product))
     for turn in others:
-        lines += _wait(DONE)
+        lines += wait_lines(DONE)
         lines += _partial_lines(product, changes) if turn.reloads else CLEARED
         lines += _rounds(product, turn)
     return assembled(chip, *lines)
@@ -421,7 +426,8 @@ def _multiply_words(product: Product) -> tuple[int, ...]:
 CLEARED: list[Line] = [("ZEROACC", {"mode": 3}), ("SETRWC", {"which": 0b1111})]
 
 
-def _matrix_idle(chip: Chip) -> int:
+def matrix_idle(chip: Chip) -> int:
+    """Return the condition bit of an idle Matrix unit."""
     return 1 << (7 if chip is Chip.WORMHOLE else 4)
 
 
@@ -429,17 +435,17 @@ def _rounds(product: Product, turn: Turn) -> list[Line]:
     """Multiply all tiles of a turn, and tell the packer."""
     return [
         *[("MOP", {"template": ROUNDS_LOOP})] * (turn.count // product.group),
-        ("STALLWAIT", {"block": cores.MATH | cores.SYNC, "conditions": _matrix_idle(product.chip)}),
+        ("STALLWAIT", {"block": cores.MATH | cores.SYNC, "conditions": matrix_idle(product.chip)}),
         ("SEMPOST", {"semaphores": 1 << PACKED}),
     ]
 
 
-def _partial_lines(product: Product, changes: _Changes) -> list[Line]:
+def _partial_lines(product: Product, changes: Changes) -> list[Line]:
     """Copy the partial sum from SrcA to Dst, to 32-bit words by adding zeros; or wait until it is there."""
     reload = product.partials.reload
     if reload.to_dst:
-        return [*_wait(LOADED), ("SETRWC", {"which": 0b1111})]
-    rests = ("STALLWAIT", {"block": cores.CONFIG, "conditions": _matrix_idle(product.chip)})
+        return [*wait_lines(LOADED), ("SETRWC", {"which": 0b1111})]
+    rests = ("STALLWAIT", {"block": cores.CONFIG, "conditions": matrix_idle(product.chip)})
     names = "src_a_format", "src_b_format"
     lines = changes.lines({name: [reload.register] for name in names}, rests)
     lines.append(("SETRWC", {"which": 0b1111}))
@@ -484,7 +490,7 @@ def pack_words(product: Product) -> tuple[int, ...]:
     ]
     every = list(turns(product))
     packers = len(FIELDS[chip]["pack_address"])
-    changes = _Changes(chip, configuration(product) | {"l1_accumulate": [0] * packers})
+    changes = Changes(chip, configuration(product) | {"l1_accumulate": [0] * packers})
     for number, turn in enumerate(every):
         following = every[number + 1 : number + 2]
         ready = {"block": cores.EVERY if number else cores.TDMA, "semaphores": 1 << PACKED, "while_zero": 1}

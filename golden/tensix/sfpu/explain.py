@@ -53,7 +53,7 @@ def explain_lane(
     numerics: TensixNumerics | None = None,
     chip: Chip | str = Chip.WORMHOLE,
 ) -> Explanation:
-    """Explain what a program of Vector unit instructions does to one lane.
+    """Explain a program of Vector unit instructions on one lane.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def fp32_code(value: float) -> int:
 
 
 class Condition:
-    """Comparisons of lanes that all must hold, ``a & b``, or of which one must hold, ``a | b``; ``~a`` is the opposite.
+    """A condition on lanes: ``a & b`` needs both comparisons, ``a | b`` needs one, ``~a`` is the opposite.
 
     Attributes
     ----------

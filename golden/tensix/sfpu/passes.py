@@ -69,7 +69,7 @@ def words_of(steps: Sequence[Step], pinned: Mapping[int, int], reserved: Sequenc
 
 
 def _needs_gap(before: Step, step: Step, chip: Chip) -> bool:
-    """Return True if an instruction must wait a cycle after one whose result takes two cycles."""
+    """Return True if an instruction needs a gap after one of two cycles, whose result it touches."""
     if before.name not in TWO_CYCLES:
         return False
     if before.name == "SFPSWAP":
@@ -88,7 +88,7 @@ def _uses(steps: Sequence[Step], values: Callable[[Step], list[int]]) -> dict[in
 
 
 def _fused(steps: Sequence[Step], chip: Chip) -> list[Step]:
-    """Make a product and the only sum that uses it one SFPMAD; a difference is one of Blackhole's, which negate."""
+    """Fuse a product into the only sum that uses it, as SFPMAD; on Blackhole, which negates, into a difference too."""
     steps = list(steps)
     reads, writes = _uses(steps, Step.values_read), _uses(steps, Step.values_written)
 
@@ -142,7 +142,7 @@ def _with_immediates(steps: Sequence[Step]) -> list[Step]:
 
 
 def _merged(steps: Sequence[Step], pinned: Mapping[int, int]) -> tuple[list[Step], dict[int, int]]:
-    """Remove copies by giving source and destination one number where no lane differs; return steps and pinned registers."""
+    """Remove copies whose source and destination can share a register; return the steps and the pinned values."""
     steps, pinned = list(steps), dict(pinned)
     at = len(steps) - 1
     while at >= 0:

@@ -20,7 +20,8 @@ from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, RE
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, DST16_ROWS, DST32_ROWS, Fidelity, Format
 from bitpath.golden.tensix.isa import decode, encode
 from bitpath.golden.tensix.matmul.product_program import DATUMS, Product, tile_program
-from bitpath.golden.tensix.sfpu import Lanes, execute
+from bitpath.golden.tensix.sfpu import Lanes
+from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.rtl.tensix.core.config import TensixCoreConfig
 from bitpath.rtl.tensix.core.l1_memory import LINES
 from bitpath.rtl.tensix.core.tensix_core import TensixCore

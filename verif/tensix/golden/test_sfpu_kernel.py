@@ -269,10 +269,10 @@ class Random:
 @OF_CHIP
 def test_random_kernels_mean_what_their_statements_say(chip):
     fitted = 0
-    for seed in range(40):
+    for seed in range(25):
         random = Random(chip, seed)
         expected = random.expected.astype(np.float32)
         exact = (expected == random.expected) & (np.abs(random.expected) < 1 << 12)
         assert np.array_equal(lanes_after(random.kernel, X)[exact], expected[exact]), seed
         fitted += exact.all()
-    assert fitted > 25
+    assert fitted > 15

@@ -68,6 +68,21 @@ def test_a_case_is_read_from_json_and_compared():
     assert hash(case) == hash(llk.Case(op="sfpu", function="lrelu", parameters={"slope": 0.5}, **BF16))
 
 
+def test_departures_of_the_function_are_named():
+    left, _ = operands(5, 1024)
+    for given, other, cause in (
+        ({"function": "sigmoid"}, {"function": "sigmoid", "approximate": True}, "the function's approximate form"),
+        ({"function": "sqrt", "approximate": True}, {"function": "sqrt"}, "the function's accurate form"),
+        ({"function": "reciprocal"}, {"function": "reciprocal", "chip": "blackhole"}, "the function of blackhole"),
+        ({"function": "abs"}, {"op": "datacopy"}, "no function"),
+    ):
+        case = llk.Case(op="sfpu", **BF16 | FP32 | given)
+        words = left[0].view("<u2").astype("<u4") << 16
+        device = llk.expected(llk.Case(**{"op": "sfpu", **FP32, **other}), words.view(np.uint8)).l1
+        report = llk.compare(case, words.view(np.uint8), None, device)
+        assert (report.stage, cause in report.causes) == ("dst", True), report.causes
+
+
 REFUSED = (
     ({}, "function or words must be given with sfpu, one of them, not neither"),
     ({"function": "exp", "words": (1,)}, "function or words must be given with sfpu, one of them, not both"),

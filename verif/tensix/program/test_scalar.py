@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 from bitpath.golden import tensix
+from bitpath.golden.tensix.core.programs import MATH, PACK, UNPACK
 from bitpath.golden.tensix.declarations.encodings import FIELDS, GOLDEN_FIELDS, THREAD_CONTROL_FROM
 from bitpath.golden.tensix.declarations.formats import DST16_BF16
 from bitpath.golden.tensix.isa import assemble
-from bitpath.verif.tensix.program.programs import MATH, PACK, UNPACK, configure, execute
+from bitpath.verif.tensix.program.programs import configure, execute
 
 CHIPS = pytest.mark.parametrize("chip", ["wormhole", "blackhole"])
 NAMED_FORMATS = {"wormhole": {}, "blackhole": {"implied_src_a_disabled": 1, "implied_src_b_disabled": 1}}

@@ -16,7 +16,8 @@ from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.exact.sfpu_unit import Access
 from bitpath.golden.tensix.exact.sfpu_unit import execute as execute_exactly
 from bitpath.golden.tensix.isa import decode, encode
-from bitpath.golden.tensix.sfpu import Lanes, execute
+from bitpath.golden.tensix.sfpu import Lanes
+from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.rtl.tensix.sfpu.dst_words import DstMode
 from bitpath.rtl.tensix.sfpu.layouts import MULTIPLY_ADDS, SfpuConfig, SfpuState
 from bitpath.rtl.tensix.sfpu.sfp_stochastic_round import STEPS

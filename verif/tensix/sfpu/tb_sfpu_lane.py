@@ -3,6 +3,7 @@
 Expected values come from golden's scalar twin.
 """
 
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -20,7 +21,7 @@ from bitpath.rtl.tensix.sfpu.layouts import ROWS, LaneState, SfpuConfig
 from bitpath.rtl.tensix.sfpu.sfpu_lane import SHIFT, SfpuLane
 from bitpath.verif.kit.packing import array_bits
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pauses, resolved
-from bitpath.verif.tensix.sfpu.driving import defined_lane, dst_mode, exactly, lane_bits, upper_row
+from bitpath.verif.tensix.sfpu.driving import RANDOM_AT, defined_lane, dst_mode, exactly, lane_bits, upper_row
 from bitpath.verif.tensix.sfpu.words import ACCESSES, any_operand, kinds, random_lanes, random_word
 
 BENCH = UnitBench(SfpuLane, SfpuConfig)
@@ -156,6 +157,30 @@ async def every_instruction(frame):
         board.compare(await driver.settle(), lane_bits(unit.lanes[number]), str(instruction))
 
 
+@BENCH.test("sfpu_lane.exchanges", "Each register has a write of its own in every exchange, with indices too")
+async def every_exchange(frame):
+    """SFPSWAP in every mode with and without indices, and SFPSHFT2 between lanes, to every register; a seed between them."""
+    rng, driver, board = pauses.rng("exchanges"), LaneDriver(frame), frame.scoreboard("state", LaneState)
+    kinds = [("SFPSWAP", mode) for mode in range(10)] + [("SFPSHFT2", mode) for mode in (2, 3, 4)]
+    for (name, mode), vd, config in product(kinds, range(8), (0, 4, 0x104)):
+        number, lanes = rng.randrange(LANES), random_lanes(rng, CHIP, config=False)
+        lanes.use_flags[:], lanes.lane_config[:] = False, config
+        own = {"imm": rng.randrange(256)} if name == "SFPSHFT2" else {}
+        word = encode(name, chip=CHIP, mod=mode, vd=vd, vc=rng.randrange(8), **own)
+        unit, seed = exactly(lanes), rng.getrandbits(32)
+        driver.set(seeded=1, seed=seed)
+        await RisingEdge(frame.dut.clk)
+        driver.set(seeded=0)
+        await FallingEdge(frame.dut.clk)
+        assert resolved(frame.dut.state) >> RANDOM_AT == seed
+        await RisingEdge(frame.dut.clk)
+        execute(unit, decode(word, chip=CHIP), chip=CHIP, numerics=NUMERICS)
+        await driver.preset(lane_bits(exactly(lanes).lanes[number]))
+        await driver.execute(word, **inputs(lanes, number, decode(word, chip=CHIP)))
+        shown = f"{decode(word, chip=CHIP)}, LaneConfig {config:#x}"
+        board.compare(await driver.settle(), lane_bits(unit.lanes[number]), shown)
+
+
 @BENCH.test(
     "sfpu_lane.multiply_add", "Cancellation, alignment and the ends of the range each meet another bit of the rounding"
 )
@@ -182,8 +207,8 @@ async def latency(frame):
     one stays."""
     rng, driver, dut = pauses.rng("latency"), LaneDriver(frame), frame.dut
     board = frame.scoreboard("state", LaneState)
-    product, inverse = encode("SFPMAD", va=0, vb=1, vc=2, vd=5), encode("SFPNOT", vc=6, vd=5)
-    for words in ([inverse], [product], [product, inverse], [inverse, product]):
+    multiply, inverse = encode("SFPMAD", va=0, vb=1, vc=2, vd=5), encode("SFPNOT", vc=6, vd=5)
+    for words in ([inverse], [multiply], [multiply, inverse], [inverse, multiply]):
         lanes = random_lanes(rng, CHIP, config=False)
         lanes.use_flags[:] = False
         unit = exactly(lanes)

@@ -17,7 +17,7 @@ from bitpath.sim.commands import lm as command
 from bitpath.sim.lm import loss, plans, tokens
 from bitpath.sim.lm.arithmetic import Arithmetic, Options
 from bitpath.sim.lm.loss import Study, cheapest, measured, moved
-from bitpath.sim.lm.model import KINDS, Backend, Cache, forward
+from bitpath.sim.lm.model import KINDS, OPERATIONS, Backend, Cache, forward
 from bitpath.sim.lm.plans import parse
 from bitpath.verif.tests.lm.tiny import save, tiny
 
@@ -401,3 +401,22 @@ def test_the_command_finds_a_plan_and_runs_it(run, tmp_path):
     assert json.loads(again.stdout)[0]["kl"] == steps[-1]["kl"]
     with pytest.raises(ValueError, match="--format: a block must be 0 to 1, not 5"):
         run("--format", "mx9,5=mx6")
+
+
+def test_the_command_measures_operations_on_tensix(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(command, "ANSWER", 1)
+    done = run("--vector", "--format", "bf16_hifi4", "--no-where", "--spread", "0")
+    assert done.exit_code == 0
+    assert "| bf16_hifi4 with norm rope softmax silu residual on tensix | " in done.stdout
+    assert "| all but the matmuls | " in done.stdout
+    (found,) = json.loads((tmp_path / "build/reports/lm.json").read_text())
+    alone = {name: found[f"kl_{name}_alone"] for name in ("matmuls", *OPERATIONS)}
+    assert min(alone.values()) > 0
+    plain = json.loads(run("--format", "bf16_hifi4", "--no-where", "--spread", "0", "--json").stdout)[0]
+    assert plain["kl"] == alone["matmuls"] != found["kl"]
+    assert plain["kl_sums"] == found["kl_sums"]
+    for words, other in ((("--machine", "aie_ml_v2"), "--machine aie_ml_v2"), (("--plan", "auto"), "--plan auto")):
+        with pytest.raises(ValueError, match=f"--vector goes with --machine tensix, not with {other}"):
+            run("--vector", *words)
+    with pytest.raises(ValueError, match="mx9 has formats of aie_ml_v2, not of tensix alone"):
+        run("--vector", "--format", "mx9")

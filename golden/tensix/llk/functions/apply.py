@@ -44,9 +44,8 @@ def apply(
     Parameters
     ----------
     function : a name of `FUNCTIONS`, or a function of your own.
-    operands : logical Dst words, uint32; of a function of several operands a list of arrays of one shape. With `dst32` they are FP32
-        codes or integers, else BF16 or FP16 codes, or integers of 16 bits. Tiles are 64 rows of 16, in order; a rest is filled up
-        with zeros.
+    operands : logical Dst words, uint32, of several operands a list of arrays of one shape: FP32 codes or integers with `dst32`,
+        else BF16 or FP16 codes, or integers of 16 bits. Tiles are 64 rows of 16, in order; a rest is filled up with zeros.
     parameters : a mapping of the function's parameters to numbers; None leaves them out.
     chip, approximate, fast, dst32 : as of `Mode`.
     src_b_format : format of SrcB, by which a 16-bit Dst is BF16 or FP16.

@@ -1,4 +1,4 @@
-"""Exponentials, the reciprocal, and functions that use both: sigmoid, SiLU, tanh, ELU, CELU.
+"""Exponentials, the reciprocal, and functions of both: sigmoid, SiLU, tanh, ELU, CELU.
 
 The modern exponential on a 16-bit Dst cuts ``x / ln 2 + 127`` into exponent and fraction of 2**x and corrects the fraction
 with a parabola (Moroz et al. 2022, exp_21f); on a 32-bit Dst it reduces by ln 2 in two parts and takes a polynomial of degree 7.
