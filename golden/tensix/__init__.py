@@ -42,7 +42,7 @@ from bitpath.golden.tensix.matrix.mvmul import dotpv, gapool, mvmul, mvmul_row
 from bitpath.golden.tensix.matrix.pooling import gmpool
 from bitpath.golden.tensix.operands.arguments import broadcast_src_b, phases
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
-from bitpath.golden.tensix.sfpu.conversion import StoreMode, sfpload, sfpstore
+from bitpath.golden.tensix.sfpu.access import StoreMode, sfpload, sfpstore
 from bitpath.golden.tensix.sfpu.prng import Prng
 from bitpath.golden.tensix.sfpu.rounding import StochasticMode, sfp_stoch_rnd
 

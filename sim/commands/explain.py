@@ -233,6 +233,7 @@ def tensix(
     lane = {name: given.pop(name) for name in ("sfpu", "x", "approximate", "fast")}
     if lane["sfpu"] is not None:
         others = given | {"fidelity": fidelity, "phase": phase, "step": step, "format": format_name}
+        others["output"] = others.pop("place")
         _refuse(
             {f"--{name.replace('_', '-').rstrip('-')}": value for name, value in others.items()},
             "{} does not go with --sfpu",

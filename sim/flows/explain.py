@@ -27,6 +27,7 @@ from bitpath.golden.aie_ml_v2.matmul.explain import explain_lane as explain_mac_
 from bitpath.golden.aie_ml_v2.matmul.matmul import FLOAT_FORMATS, FORMATS
 from bitpath.golden.aie_ml_v2.operands.arguments import numerics_or_default
 from bitpath.golden.arrays.arguments import check_choice, member, one_of, suggestion
+from bitpath.golden.arrays.files import read_text
 from bitpath.golden.explain.explanation import Explanation
 from bitpath.golden.explain_output import explain
 from bitpath.golden.formats.catalogue import FP32, FixedFormat, FloatFormat, Specials
@@ -240,9 +241,15 @@ def vector_lane(
         mode = llk.Mode(chip=chip, approximate=bool(approximate), fast=bool(fast), dst32=dst32)
         words = function.setup_words(mode) + function.body_words(mode)
         if len(operands) != function.operands:
-            raise ValueError(f"--x must have {function.operands} operands with --sfpu {sfpu}, not {len(operands)}")
+            raise ValueError(f"operands of --x must be {function.operands} with --sfpu {sfpu}, not {len(operands)}")
     elif Path(sfpu).is_file():
-        words = assemble(Path(sfpu).read_text(), chip=chip)
+        if approximate or fast:
+            raise ValueError("--approximate and --fast go with a function of tensix.llk, not with a file")
+        text = read_text(Path(sfpu), "--sfpu")
+        try:
+            words = assemble(text, chip=chip)
+        except ValueError as error:
+            raise ValueError(f"{sfpu}: {error}") from None
     else:
         raise ValueError(
             f"--sfpu must be a function of tensix.llk or a file of assembly, not {sfpu!r}{suggestion(sfpu, llk.FUNCTIONS)}"

@@ -14,13 +14,13 @@ from bitpath.golden.tensix.sfpu.access import (
     ROWS,
     WIDE,
     Place,
+    StoreMode,
     address_of,
     execute_load,
     execute_store,
     immediate_of,
     mode_of,
 )
-from bitpath.golden.tensix.sfpu.conversion import StoreMode
 from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.tensix.sfpu.lanes import Lanes
 

@@ -101,8 +101,8 @@ def assemble(text: str, *, chip: Chip | str = Chip.WORMHOLE, function: str | Non
 
     Raises
     ------
-    TypeError, ValueError : no text, another chip, a function that the text has not; a line that is no Tensix instruction, with
-        its number.
+    TypeError, ValueError : no text, another chip, a function that the text has not; a line that is no Tensix instruction, or a
+        label again, with its number.
     """
     check_instance("text", text, str)
     found = _functions(text, Chip(chip))
@@ -124,7 +124,7 @@ def functions(text: str, *, chip: Chip | str = Chip.WORMHOLE) -> dict[str, list[
 
     Raises
     ------
-    TypeError, ValueError : no text, another chip.
+    TypeError, ValueError : no text, another chip; a label again.
     """
     check_instance("text", text, str)
     return {each.name: each.words for each in _functions(text, Chip(chip)) if not each.refusal}
@@ -161,6 +161,8 @@ def _functions(text: str, chip: Chip) -> list[_Function]:
         label = _LABEL.fullmatch(code)
         if label:
             if not label[1].startswith(".") and not label[1].isdecimal():
+                if any(each.name == label[1] for each in found):
+                    raise ValueError(f"line {number}: a label must be given once, not {label[1]} again")
                 found.append(_Function(label[1]))
             continue
         own = found[-1]
@@ -233,7 +235,8 @@ def _positional(name: str, operands: list[str], chip: Chip) -> int:
     """Return the word of a published mnemonic with its operands."""
     form = _FORMS[name]
     if len(operands) != len(form):
-        raise ValueError(f"{name} must have the operands {', '.join(form)}, not {len(operands)}")
+        expected = f"the operands {', '.join(form)}" if form else "no operands"
+        raise ValueError(f"{name} must have {expected}, not {len(operands)}")
     widths = {each.name: each.width for each in encoding_of(_NAMES[name], chip).fields}
     fields: dict[str, int] = {}
     for own, text in zip(form, operands, strict=True):

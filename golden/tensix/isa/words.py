@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import lru_cache
 
-from bitpath.golden.arrays.arguments import check_choice, checked, integer, suggestion
+from bitpath.golden.arrays.arguments import check_choice, checked, integer, one_of, suggestion
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, BY_OPCODE, OPCODE_LOW, OTHERS, WORD_BITS, Encoding
 from bitpath.golden.tensix.declarations.formats import Chip
 
@@ -98,4 +98,6 @@ def encoding_of(name: str, chip: Chip) -> Encoding:
     """
     if name in OTHERS[chip].values():
         raise ValueError(f"name must be a modelled instruction, not {name} of {chip.value}")
+    if name not in BY_NAME[chip] and (owners := [each.value for each in Chip if name in BY_NAME[each]]):
+        raise ValueError(f"name must be an instruction of {chip.value}, not {name}, which {one_of(owners)} has")
     return BY_NAME[chip][check_choice("name", name, BY_NAME[chip])]

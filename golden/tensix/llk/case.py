@@ -31,7 +31,7 @@ from bitpath.golden.tensix.declarations.formats import (
 )
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.llk.functions.function import Function, Mode, numbers_by_name
-from bitpath.golden.tensix.llk.functions.table import FUNCTIONS
+from bitpath.golden.tensix.llk.functions.table import FUNCTIONS, named_function
 from bitpath.golden.tensix.matmul.host import TILE_ROWS
 from bitpath.golden.tensix.operands.arguments import check_dst32, format_member, phases
 
@@ -428,7 +428,7 @@ class Case:
             raise ValueError(f"function or words must be given with sfpu, one of them, not {given}")
         if self.function is None:
             return
-        function = FUNCTIONS[check_choice("function", self.function, FUNCTIONS)]
+        function = named_function(self.function)
         function.checked_parameters(self._mode, dict(self.parameters))
         narrow = function.reads_uint16 or function.writes_uint16 or function.writes_fp16
         if function.operands > 2 or narrow or function.draws:

@@ -558,6 +558,8 @@ def operands_of(case: Case, l1_a: Any, l1_b: Any, l1_before: Any, pack_bits: Any
     elif l1_before is not None:
         raise ValueError("l1_before must be None without l1_accumulate, not an array")
     if case.stochastic_rounding is not StochasticRounding.NONE:
+        if pack_bits is None:
+            raise ValueError("pack_bits must be an array with stochastic_rounding, not None")
         bits = as_numpy("pack_bits", pack_bits)
         check_array("pack_bits", bits, np.uint32)
         check_shape("pack_bits", bits, prod(case.result_dimensions))

@@ -54,7 +54,7 @@ TURN = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class TileTrace:
-    """What a tile has executed.
+    """Instructions that a tile has executed.
 
     Attributes
     ----------
@@ -109,6 +109,7 @@ class Tile:
         self.pc_buffers: list[deque[int]] = [deque() for _ in range(THREADS)]
         l1 = self.core.l1.data
         self._l1 = {1: l1, 2: l1.cast("H"), 4: l1.cast("I")}
+        self._loaded: dict[int, Program] = {}
         self._pushed: list[list[int]] = [[] for _ in range(THREADS)]
         self._mop = [[0] * MOP_WORDS for _ in range(THREADS)]
         self._settled = True
@@ -138,14 +139,30 @@ class Tile:
 
         Raises
         ------
-        TypeError, ValueError : no thread 0 to 2; bytes that are neither in L1 nor in local memory.
+        TypeError, ValueError : no thread 0 to 2; bytes that are neither in L1 nor in local memory; other bytes in L1 than another
+            thread's program has there.
         """
         thread = integer("thread", thread, range(THREADS))
+        self._check_overlaps(thread, program)
         bus = _HartBus(self, thread)
         for address, data in program.segments:
             bus.write(address, data)
+        self._loaded[thread] = program
         self.harts[thread] = Hart(bus, f"T{thread}", program.entry, LOCAL_BASE + LOCAL_BYTES[self.chip])
         bus.code = self.harts[thread].code
+
+    def _check_overlaps(self, thread: int, program: Program) -> None:
+        others = [
+            (owner, *segment) for owner, each in self._loaded.items() if owner != thread for segment in each.segments
+        ]
+        for address, data in program.segments:
+            for owner, base, held in others:
+                first, end = max(address, base), min(address + len(data), base + len(held))
+                shared = first < end and first < self.core.l1.size
+                if shared and data[first - address : end - address] != held[first - base : end - base]:
+                    raise ValueError(
+                        f"programs must not overlap in L1, not that of T{thread} and that of T{owner} at {first:#010x}"
+                    )
 
     @checked
     def run(self, order: Order | str = Order.ROUND_ROBIN, *, limit: int = 100_000_000) -> TileTrace:
@@ -193,7 +210,7 @@ class Tile:
         threads = [f"thread {number} waits for {each}" for number, each in enumerate(self._waiting) if each]
         return "; ".join(harts + threads)
 
-    # The coprocessor: what has been pushed executes before a hart looks at it.
+    # The coprocessor: pushed instructions execute before a hart looks at it.
 
     def push(self, thread: int, word: int) -> None:
         """Push an instruction to the MOP expander of a thread."""

@@ -35,7 +35,7 @@ class Clock:
 
         Raises
         ------
-        UndefinedBehavior, ValueError : as of `perform`; what the pages leave open of instructions in one cycle, or in two;
+        UndefinedBehavior, ValueError : as of `perform`; conflicts of one or two cycles that the pages leave open;
             LaneConfig or LoadMacroConfig that differs between lanes.
         """
         if not self.active:
@@ -49,7 +49,7 @@ class Clock:
             accepted = cycle.accepted or instruction is None
 
     def finish(self, lanes: Lanes, perform: Perform) -> None:
-        """Execute what waits for cycles alone; the rest waits for instructions of a thread."""
+        """Execute the instructions that wait for cycles alone; the others wait for instructions of a thread."""
         while self.active and not self._schedule.waits:
             self.issue(None, lanes, perform)
 

@@ -24,7 +24,7 @@ COPY, CHAINED_COPY, ROTATE_AND_COPY, ROTATE, SHIFT = range(5)
 """Modes of SFPSHFT2 that move lanes or registers."""
 INDEX_ENABLE, INVERT_SWAP = int(LaneConfig.ENABLE_DEST_INDEX), int(LaneConfig.EXCHANGE_SRCB_SRCC)
 WRITE, OR, AND = 0, 1, 2
-"""What SFPCONFIG does with Misc and LaneConfig; 3 is the exclusive or."""
+"""Operations of SFPCONFIG on Misc and LaneConfig; 3 is the exclusive or."""
 
 
 @kernel

@@ -45,7 +45,7 @@ NO_TEMPLATES = ("SFPLOAD", "SFPLOADI", "SFPLOADMACRO", "SFPCONFIG", "SFPNOP")
 
 
 class Execution(NamedTuple):
-    """An instruction, and what it acts on.
+    """An instruction with the lanes that it changes.
 
     Attributes
     ----------
@@ -331,7 +331,7 @@ CONFIGURED = (
     | {number: (number, WORD, False) for number in PROGRAMMED}
     | {8: (MISC, (1 << MISC_BITS) - 1, True), 15: (LANE_CONFIG, (1 << CONFIG_BITS) - 1, True)}
 )
-"""What SFPCONFIG writes by VD: the place, its bits, and whether the modifier combines old and new values."""
+"""Places that SFPCONFIG writes, by VD: the place, its bits, and whether the modifier combines old and new values."""
 MINIMUM_ROWS = (0, 0b1111, 0b0011, 0b0101, 0b1001, 0b0001, 0b0010, 0b0100, 0b1000, 0)
 """Rows, as bits, in which VD becomes the minimum, by SFPSWAP's modifier."""
 OPERATIONS: dict[str, Callable[[Execution], None]] = {

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Self
 
-from bitpath.golden.arrays.arguments import integer, member
+from bitpath.golden.arrays.arguments import check_instance, integer, member, shown
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.isa.assembly import assemble
 from bitpath.golden.tensix.isa.words import decode
@@ -44,8 +44,18 @@ INVERSES = {LESS: GREATER_EQUAL, GREATER_EQUAL: LESS, EQUAL: NOT_EQUAL, NOT_EQUA
 
 
 def fp32_code(value: float) -> int:
-    """Return the FP32 code nearest to a number."""
-    return int.from_bytes(struct.pack("<f", value), "little")
+    """Return the FP32 code nearest to a number.
+
+    Raises
+    ------
+    TypeError, ValueError : no number, or one that FP32 does not hold.
+    """
+    try:
+        return int.from_bytes(struct.pack("<f", value), "little")
+    except struct.error:
+        raise TypeError(f"a literal must be a number, not {shown(value)}") from None
+    except OverflowError:
+        raise ValueError(f"a literal must be a number that FP32 holds, not {shown(value)}") from None
 
 
 class Condition:
@@ -59,6 +69,9 @@ class Condition:
 
     def __init__(self, tests: Sequence[tuple[int, int]], inverted: bool = False):
         self.tests, self.inverted = tuple(tests), inverted
+
+    def __bool__(self) -> bool:
+        raise TypeError("conditions must be combined by &, | and ~, not by and, or, not, or a chain as 0 < x < 1")
 
     def __invert__(self) -> "Condition":
         if len(self.tests) == 1 and not self.inverted:
@@ -169,20 +182,22 @@ class Float(Value):
 
     def with_exponent(self, exponent: "Integer | int") -> "Float":
         """The lanes with another exponent field: 8 bits."""
-        if isinstance(exponent, int):
+        if not isinstance(exponent, Value):
+            exponent = integer("exponent", exponent, range(1 << 8))
             return self._new("SFPSETEXP", {"imm": exponent, "mod": 1}, vc=self)
         return self._tied("SFPSETEXP", exponent, {}, vc=self)
 
     def with_mantissa(self, mantissa: "Value | int") -> "Float":
         """The lanes with the mantissa field of a value, or of 12 bits at its top."""
-        if isinstance(mantissa, int):
+        if not isinstance(mantissa, Value):
+            mantissa = integer("mantissa", mantissa, range(1 << 12))
             return self._new("SFPSETMAN", {"imm": mantissa, "mod": 1}, vc=self)
         return self._tied("SFPSETMAN", mantissa, {}, vc=self)
 
     def with_sign(self, sign: Value | int) -> "Float":
         """The lanes with the sign of a value, or 0 or 1."""
-        if isinstance(sign, int):
-            return self._new("SFPSETSGN", {"imm": sign, "mod": 1}, vc=self)
+        if not isinstance(sign, Value):
+            return self._new("SFPSETSGN", {"imm": integer("sign", sign, range(2)), "mod": 1}, vc=self)
         return self._tied("SFPSETSGN", sign, {}, vc=self)
 
     def scaled(self, exponent: int) -> "Float":
@@ -232,7 +247,8 @@ class Integer(Value):
         return self._new("SFPNOT", vc=self)
 
     def __lshift__(self, distance: "Integer | int") -> "Integer":
-        if isinstance(distance, int):
+        if not isinstance(distance, Value):
+            distance = integer("distance", distance, range(-31, 32))
             return self._tied("SFPSHFT", self, {"imm": distance & 0xFFF, "mod": 1})
         return self._tied("SFPSHFT", self, {}, vc=distance)
 
@@ -249,7 +265,7 @@ class Integer(Value):
 
     def with_sign(self, sign: int) -> "Integer":
         """The lanes with another bit 31."""
-        return self._new("SFPSETSGN", {"imm": sign, "mod": 1}, vc=self)
+        return self._new("SFPSETSGN", {"imm": integer("sign", sign, range(2)), "mod": 1}, vc=self)
 
 
 @dataclass
@@ -297,13 +313,17 @@ class Kernel:
 
     def integer(self, value: "Value | int") -> Integer:
         """Return lanes that hold an integer of 32 bits, or a value as it is."""
-        return value.bits if isinstance(value, Value) else Integer(self, self._loaded(value & 0xFFFFFFFF))
+        if isinstance(value, Value):
+            return Integer(self, self.number(value, Integer))
+        return Integer(self, self._loaded(integer("a literal", value, range(-1 << 31, 1 << 32)) & 0xFFFFFFFF))
 
     def number(self, value: "Value | int | float", kind: type[Value]) -> int:
         """Return the number of a value, loaded before if it is a literal of that kind."""
         if isinstance(value, Value):
+            if value.kernel is not self:
+                raise ValueError("a value must be of the kernel that reads it, not of another one")
             return value.number
-        return (self.integer(int(value)) if kind is Integer else self.constant(value)).number
+        return (self.integer(value) if kind is Integer else self.constant(value)).number  # type: ignore[arg-type]
 
     def _loaded(self, code: int) -> int:
         if code in CONSTANTS:
@@ -372,6 +392,7 @@ class Kernel:
 
     def multiply_add(self, a: "Float | float", b: "Float | float", c: "Float | float", mod: int = 0) -> Float:
         """Return ``a * b + c`` in one SFPMAD; Blackhole's modifiers 1 and 2 negate `a` and `c`."""
+        integer("mod", mod, range(4 if self.chip is Chip.BLACKHOLE else 1), f" on {Chip(self.chip).value}")
         return Float(self, self.result("SFPMAD", {"mod": mod}, Float, va=a, vb=b, vc=c))
 
     def lut(self, x: Float) -> Float:
@@ -404,6 +425,7 @@ class Kernel:
     @contextmanager
     def where(self, condition: Condition) -> Iterator[None]:
         """Enable in the block only lanes for which a condition holds, of those enabled around it."""
+        check_instance("condition", condition, Condition)
         if self.depth:
             self.step("SFPPUSHC", {})
         self.depth += 1

@@ -41,7 +41,7 @@ class Lanes:
     Parameters
     ----------
     batch : shape of the batch; empty for one unit.
-    numerics : of which `sfpu_reset_conditional` says whether flags are set and used after reset; None is `WORMHOLE`'s.
+    numerics : its `sfpu_reset_conditional` decides whether flags are set and used after reset; None is `WORMHOLE`'s.
 
     Attributes
     ----------

@@ -113,7 +113,7 @@ class Executed:
 
 @dataclass(frozen=True, kw_only=True)
 class Cycle:
-    """What happens in a cycle.
+    """A cycle of the sub-units.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class _Pending:
 
 
 class Schedule:
-    """The clock of the sub-units: `step` takes what a thread issues, a cycle at a time."""
+    """The clock of the sub-units: each `step` is a cycle, and takes the instruction that a thread issues."""
 
     @checked
     def __init__(self, chip: Chip):
@@ -322,7 +322,7 @@ def _scheduled(macro: Instruction, unit: SubUnit, bits: int, config: LoadMacroCo
 
 
 def _template(unit: SubUnit, which: int, config: LoadMacroConfig, chip: Chip) -> tuple[str, dict[str, int]]:
-    """Return the name and the fields of what a byte's lowest 3 bits name, SFPNOP if the sub-unit cannot execute it."""
+    """Return name and fields of the instruction that a byte's lowest 3 bits choose; SFPNOP if the sub-unit cannot execute it."""
     if which == 1:
         raise UndefinedBehavior(f"bits 2:0 of a sequence must not be 1, as those of the {unit.value} sub-unit are")
     name, fields = "SFPNOP", {}
@@ -340,7 +340,7 @@ def _template(unit: SubUnit, which: int, config: LoadMacroConfig, chip: Chip) ->
     return "SFPNOP", {}
 
 
-# Registers that instructions read and write, and what is left open where they meet.
+# Registers that instructions read and write, and the conflicts that the pages leave open.
 
 
 RANDOM = SCHEDULED + 1

@@ -43,7 +43,7 @@ ONE, TWO = 0x3F800000, 0x40000000
 HALF, ONE_AND_HALF, THREE, FOUR = 0x3F000000, 0x3FC00000, 0x40400000, 0x40800000
 """Bounds of the tables' ranges."""
 LUT8, LUT32, LUT16_THREE, LUT16_SIX_TO_3, LUT16_SIX_TO_4 = range(5)
-"""Tables: codes of 8 bits, FP32, codes of 16 bits in three ranges, and in six of which the last begins at 3 or at 4."""
+"""Tables: codes of 8 bits; FP32; codes of 16 bits in three ranges, or in six ranges, the last from 3 or from 4 on."""
 KEEPS_SIGN = 4
 """Bit of a LUT's modifier: the result takes x's sign."""
 UPPER = 1

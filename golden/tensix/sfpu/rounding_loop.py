@@ -16,7 +16,7 @@ from bitpath.golden.tensix.sfpu.simple_loop import normalised
 RANDOM_BITS = 23
 RANDOM_MASK = (1 << RANDOM_BITS) - 1
 FP16A, FP16B, UINT8, INT8, INT32_TO_UINT8, INT32_TO_INT8, UINT16, INT16, CAST, RANDOM = range(10)
-"""Modes of SFP_STOCH_RND by their numbers, and what else draws a number."""
+"""Modes of SFP_STOCH_RND by their numbers; then SFPCAST and SFPMOV, which draw a number too."""
 NEAREST, ZERO = 0, 2
 """Roundings without random bits; 1 is stochastic."""
 NEAREST_BITS, ZERO_BITS = 0x400000, RANDOM_MASK

@@ -161,7 +161,7 @@ def run(
     words : instructions of the Vector unit, REPLAY, INCRWC, SETRWC and NOP; address modifiers add nothing.
     tiles : logical words, uint32 [..., rows, 16], rows a multiple of 8: of 32 bits with `fp32`, else of 16, BF16 or FP16 by
         `src_b_format`.
-    fp32, src_b_format : what mode 0 of SFPLOAD and SFPSTORE means.
+    fp32, src_b_format : they decide mode 0 of SFPLOAD and SFPSTORE.
     lanes : the units' lanes, in a batch of the leading axes; the program changes them. None starts after reset.
     numerics : None is those of the chip's preset.
 
@@ -178,7 +178,7 @@ def run(
     numerics = CHIP_PRESETS[chip].numerics if numerics is None else numerics
     check_array("tiles", tiles, np.uint32)
     check_shape("tiles", tiles, "...", "rows", COLUMNS)
-    if tiles.shape[-2] % BLOCK_ROWS:
+    if tiles.shape[-2] % BLOCK_ROWS or not tiles.shape[-2]:
         raise ValueError(f"tiles must have a multiple of {BLOCK_ROWS} rows, not {tiles.shape[-2]}")
     check_width("tiles", tiles, 32 if fp32 else 16)
     batch = tiles.shape[:-2]

@@ -62,11 +62,11 @@ class UnpackAddress(wiring.Component):
     view : In(view_layout)
     counter : In(3), the thread's counter of contexts; counted : Out(3), its value behind the UNPACR
     o : Out(rows_layout)
-    refused : Out(1), a core does not execute the UNPACR: compressed data, a context that unpacker 1 has not,
-        formats of 32 bits for SrcA and SrcB, counters of another thread, a first datum or a
-        number of datums that is no multiple of 16, or of 256 if transposed, a first row that is no multiple of 16 if transposed, a
-        start that is no multiple of 16 bytes if transposed or tilised, tilised block floats, transposition or a column shift to Dst, tilise mode in
-        unpacker 1, rows that do not exist, addresses outside of L1
+    refused : Out(1), a core does not execute the UNPACR: compressed data; a context that unpacker 1 has not; formats of 32 bits for
+        SrcA and SrcB; counters of another thread; a first datum or a number of datums that is no multiple of 16, or of 256 if
+        transposed; a first row that is no multiple of 16 if transposed; a start that is no multiple of 16 bytes if transposed or
+        tilised; tilised block floats; transposition or a column shift to Dst; tilise mode in unpacker 1; rows that do not exist;
+        addresses outside of L1
     """
 
     clocked = False

@@ -9,8 +9,7 @@ from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.formats import Chip, Format
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.operands.registers import permuted_row
-from bitpath.golden.tensix.sfpu.access import WIDE, address_of, mode_of
-from bitpath.golden.tensix.sfpu.conversion import StoreMode
+from bitpath.golden.tensix.sfpu.access import WIDE, StoreMode, address_of, mode_of
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import VECTOR
 from bitpath.rtl.tensix.core.vector_access import VectorOperands

@@ -120,7 +120,9 @@ ERRORS = [
     ("SFPMAD L1, L2, L3, L4, x", "line 1: mod must be a decimal or hexadecimal number, not 'x'"),
     ("SFPIADD L0, L0, -2049, 1", "line 1: imm must be 0 to 4095 in SFPIADD, not -2049"),
     ("SFPLOAD L0, -1, 0, 3", "line 1: address must be 0 to 1023 in SFPLOAD, not -1"),
-    ("SFPGT L0, L0, 0, 1", "line 1: name must be"),
+    ("SFPGT L0, L0, 0, 1", "line 1: name must be an instruction of wormhole, not SFPGT, which blackhole has"),
+    ("SFPNOP 1", "line 1: SFPNOP must have no operands, not 1"),
+    ("f: SFPNOP\ng: SFPNOP\nf: SFPNOP", "line 3: a label must be given once, not f again"),
     ("TTMVMUL 0, 0, 1, 0", "line 1: a field must be NAME=NUMBER, not '0'"),
 ]
 

@@ -241,6 +241,9 @@ def test_errors_of_apply():
         ("exp", x, {"parameters": {"slope": 1.0}}, "parameters must be left out with exp, not slope"),
         ("elu", x, {"parameters": {"slope": 1.0}}, "a parameter of elu must be 'alpha', not 'slope'"),
         ("add", [x, x[:2]], {}, r"operands\[1\] must have shape"),
+        ("lrelu", x, {"parameters": {"slope": 1e39}}, "a literal must be a number that FP32 holds, not 1e"),
+        ("dropout", x, {"parameters": {"probability": -1}}, "probability must be 0 to 1, not -1"),
+        ("round", x, {"parameters": {"decimals": 38}}, "decimals must be -37 to 37, not 38"),
         ("exp", x + 0x10000, {}, r"operands\[0\] must hold words of 16 bits"),
     ):
         with pytest.raises(ValueError, match=says):

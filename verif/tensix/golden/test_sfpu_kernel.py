@@ -1,6 +1,7 @@
 """The builder of Vector unit kernels: its words, its registers, its conditions, and what it refuses."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -176,12 +177,38 @@ def test_what_is_refused():
         Kernel("wormhole", reserved=(8,))
     with pytest.raises(ValueError, match="chip must be 'wormhole' or 'blackhole', not 'quasar'"):
         Kernel("quasar")
+    with pytest.raises(TypeError, match=r"conditions must be combined by &, \| and ~, not by and, or, not, or a chain"):
+        _ = 0 < x < 1
+    with pytest.raises(TypeError, match="condition must be a Condition, not a Float"), k.where(x):
+        pass
+    with pytest.raises(ValueError, match="a value must be of the kernel that reads it, not of another one"):
+        Kernel("wormhole").store(x)
     k = Kernel("wormhole")
     x = k.load()
     first, second = k.lut(x), k.lut(k.load())
     k.store(first + second)
     with pytest.raises(ValueError, match="values at once in register 3 must be 1, not 2"):
         k.words()
+
+
+NUMBERS = [
+    (lambda x: x * 1e39, "a literal must be a number that FP32 holds, not 1e+39"),
+    (lambda x: x + "1", "a literal must be a number, not '1'"),
+    (lambda x: x.bits < 1.5, "a literal must be an integer, not 1.5"),
+    (lambda x: x.bits & 1 << 40, "a literal must be -2147483648 to 4294967295, not 1099511627776"),
+    (lambda x: x.bits << 32, "distance must be -31 to 31, not 32"),
+    (lambda x: x.with_exponent(256), "exponent must be 0 to 255, not 256"),
+    (lambda x: x.with_exponent(1.5), "exponent must be an integer, not 1.5"),
+    (lambda x: x.with_mantissa(1 << 12), "mantissa must be 0 to 4095, not 4096"),
+    (lambda x: x.with_sign(2), "sign must be 0 to 1, not 2"),
+    (lambda x: x.kernel.multiply_add(x, x, x, mod=1), "mod must be 0 to 0 on wormhole, not 1"),
+]
+
+
+@pytest.mark.parametrize(("write", "says"), NUMBERS)
+def test_numbers_that_are_refused(write, says):
+    with pytest.raises((TypeError, ValueError), match=re.escape(says)):
+        write(Kernel("wormhole").load())
 
 
 class Random:

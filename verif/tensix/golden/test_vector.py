@@ -13,7 +13,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix import exact
 from bitpath.golden.tensix.convert.riscv_store import WIDTHS
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED, StochasticCompare
-from bitpath.golden.tensix.sfpu.conversion import HALF_LOADS, WIDE_LOADS, WIDE_MODES
+from bitpath.golden.tensix.sfpu.access import HALF_LOADS, WIDE_LOADS, WIDE_MODES
 from bitpath.golden.tensix.sfpu.rounding import FROM_INTEGER
 from bitpath.verif.tensix.golden.samples import words32
 

@@ -247,7 +247,7 @@ def test_random_bits_of_the_packer():
     assert np.array_equal(stages.l1, right)
     assert np.array_equal(stages.mid.reshape(-1), right.view(np.uint16))
     assert compare(case, l1, None, right, pack_bits=bits).equal
-    with pytest.raises(TypeError, match=r"^pack_bits must be"):
+    with pytest.raises(ValueError, match=r"^pack_bits must be an array with stochastic_rounding, not None$"):
         expected(case, l1)
     with pytest.raises(ValueError, match=r"^pack_bits must be None without stochastic_rounding, not an array$"):
         expected(nearest, l1, pack_bits=bits)

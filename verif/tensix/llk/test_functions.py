@@ -87,6 +87,7 @@ REFUSED = (
     ({}, "function or words must be given with sfpu, one of them, not neither"),
     ({"function": "exp", "words": (1,)}, "function or words must be given with sfpu, one of them, not both"),
     ({"function": "where"}, "function must be one of one or two operands and Dst's format in a case, not where"),
+    ({"function": "cumsum"}, "function must be one of tensix.llk.FUNCTIONS, not cumsum, which carries sums"),
     ({"function": "dropout"}, "function must be one of one or two operands and Dst's format in a case, not dropout"),
     ({"function": "exp", "in_b": "BF16"}, "in_b must be None with exp, not BF16"),
     ({"function": "max"}, "in_b must be a format with max, not None"),

@@ -425,6 +425,11 @@ def test_programs_must_fit(chip):
         tile.load(3, Program(entry=0, segments=()))
     tile.load(0, Program(entry=0, segments=((LOCAL_BASE, b"abcd"), (size - 4, b"efgh"))))
     assert tile.core.l1[-4:].tobytes() == b"efgh"
+    tile.load(1, Program(entry=0, segments=((LOCAL_BASE, b"ijkl"), (size - 2, b"gh"))))
+    with pytest.raises(ValueError, match=f"overlap in L1, not that of T2 and that of T0 at {size - 3:#010x}"):
+        tile.load(2, Program(entry=0, segments=((size - 3, b"fx"), (0, b"a"))))
+    assert tile.core.l1[0] == 0
+    assert tile.harts[2] is None
 
 
 def test_wrong_arguments():

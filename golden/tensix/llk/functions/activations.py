@@ -127,6 +127,8 @@ def _sign_body(k: Kernel, mode: Mode) -> None:
 
 
 def _dropout_body(k: Kernel, mode: Mode, *, probability: float, scale: float) -> None:
+    if not 0 <= probability <= 1:
+        raise ValueError(f"probability must be 0 to 1, not {probability}")
     words = {1: fp32_code(scale), 2: round(probability * 0x7FFFFFFF)}
     loads = [
         f"SFPLOADI vd={each}, mod={mod}, imm={half}"

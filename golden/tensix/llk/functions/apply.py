@@ -7,16 +7,13 @@ import numpy as np
 from bitpath.golden.arrays.arguments import (
     as_numpy,
     check_array,
-    check_choice,
-    check_instance,
-    check_shape,
     checked,
     integer,
 )
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST16_BF16, DST16_FP16, Chip, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.llk.functions.function import TILE_ROWS, Function, Mode, numbers_by_name
-from bitpath.golden.tensix.llk.functions.table import ABSENT, FUNCTIONS
+from bitpath.golden.tensix.llk.functions.table import named_function
 from bitpath.golden.tensix.operands.arguments import check_width
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
 from bitpath.golden.tensix.sfpu.lanes import Lanes
@@ -62,7 +59,7 @@ def apply(
     TypeError, ValueError : an unknown function or parameter, a form that the function has not, another number of operands,
         another dtype, shapes that differ, words too wide.
     """
-    found = function if isinstance(function, Function) else _named(function)
+    found = function if isinstance(function, Function) else named_function(function)
     several = operands if isinstance(operands, list | tuple) else [operands]
     arrays = [as_numpy(f"operands[{number}]", each) for number, each in enumerate(several)]
     mode = Mode(chip=chip, approximate=approximate, fast=fast, dst32=dst32)
@@ -70,7 +67,8 @@ def apply(
         raise ValueError(f"operands of {found.name} must be {found.operands} arrays, not {len(arrays)}")
     for number, each in enumerate(arrays):
         check_array(f"operands[{number}]", each, np.uint32)
-        check_shape(f"operands[{number}]", each, *arrays[0].shape)
+        if each.shape != arrays[0].shape:
+            raise ValueError(f"operands[{number}] must have shape {arrays[0].shape}, not {each.shape}")
         check_width(f"operands[{number}]", each, 32 if dst32 else 16)
     shape = arrays[0].shape
     numerics = CHIP_PRESETS[Chip(mode.chip)].numerics if numerics is None else numerics
@@ -90,13 +88,6 @@ def apply(
     if found.writes_uint16:
         return to_physical(result, DST16_BF16)
     return from_physical(to_physical(result, DST16_BF16), DST16_FP16) if found.writes_fp16 else result
-
-
-def _named(name: str) -> Function:
-    check_instance("function", name, str)
-    if name in ABSENT:
-        raise ValueError(f"function must be one of tensix.llk.FUNCTIONS, not {name}, which {ABSENT[name]}")
-    return FUNCTIONS[check_choice("function", name, FUNCTIONS)]
 
 
 def _tiles(words: np.ndarray) -> np.ndarray:

@@ -5,6 +5,7 @@ Ref: tt-llk 36b092e, ckernel_sfpu_comp.h, _isinf_isnan.h, _rounding_ops.h.
 
 from collections.abc import Callable
 
+from bitpath.golden.arrays.arguments import integer
 from bitpath.golden.tensix.llk.functions.function import Function, Mode, unary
 from bitpath.golden.tensix.sfpu.kernel import Condition, Float, Kernel
 
@@ -68,6 +69,7 @@ def _ceil(mode: Mode) -> str:
 
 
 def _round(k: Kernel, mode: Mode, x: Float, *, decimals: int) -> Float:
+    decimals = integer("decimals", decimals, range(-37, 38))
     v = k.copy(x * 10.0**decimals)
     shifted = v.with_sign(0) + 8388608.0
     exponent = v.exponent()

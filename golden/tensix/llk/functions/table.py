@@ -1,5 +1,6 @@
 """All functions of the kernel library's Vector unit by name, and those that are not there with the reason."""
 
+from bitpath.golden.arrays.arguments import check_choice, check_instance
 from bitpath.golden.tensix.llk.functions import (
     activations,
     comparisons,
@@ -40,4 +41,17 @@ ABSENT = {
     ),
     "addcmul": "is published outside the kernel library's tests",
 }
-"""Functions of the kernel library that are not there: what each does that an iteration over lanes does not."""
+"""Functions of the kernel library that are not there, each with the reason."""
+
+
+def named_function(name: str) -> Function:
+    """Return the function of a name.
+
+    Raises
+    ------
+    TypeError, ValueError : no text, or no name of `FUNCTIONS`; with the reason for one of `ABSENT`.
+    """
+    check_instance("function", name, str)
+    if name in ABSENT:
+        raise ValueError(f"function must be one of tensix.llk.FUNCTIONS, not {name}, which {ABSENT[name]}")
+    return FUNCTIONS[check_choice("function", name, FUNCTIONS)]
