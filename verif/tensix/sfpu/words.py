@@ -38,14 +38,16 @@ def kinds(chip: Chip) -> list[tuple[str, int]]:
 
 
 def random_word(rng: Random, chip: Chip, name: str, mode: int, *, mirrors: bool = True) -> int:
-    """Return an instruction with random fields; most destinations are registers that take results. With `mirrors` the copy of
-    the modifier that SFPLUTFP32 has for the interlock is right."""
+    """Return an instruction with random fields; most destinations are registers that take results, SFPCONFIG's any.
+
+    With `mirrors` the copy of the modifier that SFPLUTFP32 has for the interlock is right.
+    """
     fields = {each.name: rng.getrandbits(each.width) for each in BY_NAME[chip][name].fields}
     if "mod" in fields:
         fields["mod"] = mode
     if "mod_mirror" in fields and mirrors:
         fields["mod_mirror"] = mode
-    if "vd" in fields and rng.random() < 0.8:
+    if "vd" in fields and name != "SFPCONFIG" and rng.random() < 0.8:
         fields["vd"] &= 7
     if fields.get("rounding") in RESERVED_ROUNDINGS or (chip is Chip.WORMHOLE and fields.get("rounding") == 2):
         fields["rounding"] = 1
