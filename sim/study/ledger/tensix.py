@@ -512,7 +512,7 @@ def deep_product(evidence: Evidence) -> Finding:
         found.append(float(np.corrcoef(exact.reshape(-1), got.reshape(-1))[0, 1]))
     one, two, whole = found
     golden = f"{one:.3f} and {two:.3f} with TF32 in blocks of 1 and 2 tiles, {whole:.5f} with FP32 written to Dst"
-    return decided(golden, tensix_wormhole=one < 0.975314 < two and whole > 0.99999)
+    return undecided(golden, PRESET)
 
 
 def integer_product(evidence: Evidence) -> Finding:
