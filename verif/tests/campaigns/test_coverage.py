@@ -120,7 +120,7 @@ def written(tmp_path, **changes):
         ({"reason": ""}, "reason is ''"),
         ({"reason": None}, "the fields are units, kind, match, reason"),
         ({"units": "psum"}, "units is 'psum', a list"),
-        ({"units": ["nothing"]}, "a unit must be one of 101 names from 'quad_mx_dot' to 'aie_tile', not 'nothing'"),
+        ({"units": ["nothing"]}, "a unit must be one of 104 names from 'quad_mx_dot' to 'aie_tile', not 'nothing'"),
         ({"kind": "bin"}, "kind must be 'line' or 'toggle', not 'bin'"),
         ({"match": "("}, "no regular expression"),
     ],
