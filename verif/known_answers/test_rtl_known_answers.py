@@ -253,7 +253,6 @@ TENSIX = {
     "sfp_stochastic_round-bh": rounded("bh", quick=True),
     "sfpu-wh": vector_unit("wh"),
     "sfpu-bh": vector_unit("bh"),
-    "sfpu-wh-some": vector_unit("wh", 16),
     "sfpu-bh-some": vector_unit("bh", 16),
     **dict.fromkeys(
         ("mop_expander", "replay_expander", "instruction_expander"),

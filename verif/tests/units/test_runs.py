@@ -286,7 +286,7 @@ RUNS = {
         Run("sfpu_lane", SFPU_BLACKHOLE, "icarus", 10, 5, 500, deep=True),
         Run("sfpu_lane", SfpuConfig(numerics=WORMHOLE_DOCUMENTED.numerics), "verilator", 20_000, 5, 30_000, deep=True),
         Run("sfpu_lane", SFPU_BLACKHOLE, "verilator", 20_000, 5, 30_000, deep=True),
-        Run("sfpu", SfpuConfig(), "verilator", 300, 23, 1_200),
+        Run("sfpu", SfpuConfig(), "verilator", 300, 23, 1_200, deep=True),
         Run("sfpu", SFPU_BLACKHOLE, "verilator", 300, 22, 1_500),
         Run("sfpu", SfpuConfig(), "verilator", 10_000, 23, 10_000, deep=True),
         Run("sfpu", SFPU_BLACKHOLE, "verilator", 10_000, 22, 10_000, deep=True),
