@@ -39,6 +39,8 @@ def apply(
 ) -> np.ndarray:
     """Return the Dst words that a function of the kernel library leaves.
 
+    Tiles of functions that draw random numbers or carry registers follow each other on one unit; all others are independent.
+
     Parameters
     ----------
     function : a name of `FUNCTIONS`, or a function of your own.
@@ -47,12 +49,12 @@ def apply(
     parameters : a mapping of the function's parameters to numbers; None leaves them out.
     chip, approximate, fast, dst32 : as of `Mode`.
     src_b_format : format of SrcB, by which a 16-bit Dst is BF16 or FP16.
-    seed : PRNG_SEED of functions that draw random numbers; their tiles follow each other.
+    seed : PRNG_SEED of functions that draw random numbers.
     numerics : None is those of the chip's preset.
 
     Returns
     -------
-    uint32 of the operands' shape.
+    uint32 of the operands' shape; of a function with several results one after the other along a first axis.
 
     Raises
     ------
@@ -72,22 +74,32 @@ def apply(
         check_width(f"operands[{number}]", each, 32 if dst32 else 16)
     shape = arrays[0].shape
     numerics = CHIP_PRESETS[Chip(mode.chip)].numerics if numerics is None else numerics
-    words = found.words(mode, **numbers_by_name(() if parameters is None else parameters))
-    if found.reads_uint16:
-        arrays = [from_physical(each, DST16_BF16) for each in arrays]
-    tiles = np.concatenate([_tiles(each) for each in arrays], axis=1)
+    given = numbers_by_name(() if parameters is None else parameters)
+    words = found.words(mode, **given)
+    own = [found.reads_uint16 or (number in found.indices and not dst32) for number in range(found.tiles)]
+    arrays = [from_physical(each, DST16_BF16) if order else each for each, order in zip(arrays, own, strict=False)]
+    filled = arrays + [np.zeros(shape, np.uint32)] * (found.tiles - found.operands)
+    tiles = np.concatenate([_tiles(each) for each in filled], axis=1)
     options: dict[str, Any] = {"fp32": dst32, "src_b_format": src_b_format, "chip": mode.chip, "numerics": numerics}
     seed = integer("seed", seed, range(1 << 32))
-    if found.draws:
+    if found.draws or found.carries:
         lanes = Lanes((), numerics)
         lanes.prng[:] = Prng(seed).state
-        after = np.array([run(words, each, lanes=lanes, **options) for each in tiles], np.uint32).reshape(tiles.shape)
+        following = found.words(mode, **given | {"first": 0}) if found.carries else words
+        after = tiles.copy()
+        for number, each in enumerate(tiles):
+            after[number] = run(following if number else words, each, lanes=lanes, **options)
     else:
         after = run(words, tiles, **options)
-    result = after[:, :TILE_ROWS].reshape(-1)[: int(np.prod(shape))].reshape(shape)
-    if found.writes_uint16:
-        return to_physical(result, DST16_BF16)
-    return from_physical(to_physical(result, DST16_BF16), DST16_FP16) if found.writes_fp16 else result
+    results = []
+    for number in found.results:
+        result = after[:, number * TILE_ROWS : (number + 1) * TILE_ROWS].reshape(-1)[: int(np.prod(shape))].reshape(shape)
+        if found.writes_uint16 or own[number]:
+            result = to_physical(result, DST16_BF16)
+        elif found.writes_fp16:
+            result = from_physical(to_physical(result, DST16_BF16), DST16_FP16)
+        results.append(result)
+    return results[0] if len(results) == 1 else np.stack(results)
 
 
 def _tiles(words: np.ndarray) -> np.ndarray:
