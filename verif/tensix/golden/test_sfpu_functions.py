@@ -34,9 +34,9 @@ def every_mode():
 def test_every_form_has_words():
     """Every function in every form gives words; the shortest and the longest body are known."""
     lengths = {(name, mode): len(llk.FUNCTIONS[name].body_words(mode)) for name, mode in every_mode()}
-    assert len(lengths) > 350
+    assert len(lengths) > 480
     assert min(lengths.values()) == 2
-    assert max(lengths, key=lengths.get)[0] == "log1p"
+    assert max(lengths, key=lengths.get)[0] == "topk_local_sort"
 
 
 def twin(function, mode, operands):
@@ -220,6 +220,141 @@ def test_a_ternary_function_and_one_that_draws():
     assert 0.1 < np.mean(rounded == 0x3F810000) < 0.4
 
 
+def rows_of(tiles):
+    """Return tiles' words, [..., 64, 16], as rows and columns, [..., 32, 32]."""
+    faces = tiles.reshape(*tiles.shape[:-2], 2, 2, 16, 16)
+    return faces.swapaxes(-3, -2).reshape(*tiles.shape[:-2], 32, 32)
+
+
+@pytest.mark.parametrize("chip", Chip)
+def test_functions_across_rows(chip):
+    """Sums in the published order give the bits of numpy's FP32 sums in that order; extremes are exact."""
+    rng = np.random.default_rng(8)
+    tiles = rng.normal(size=(2, 64, 16)).astype(np.float32)
+    x, words = rows_of(tiles), tiles.view(np.uint32)
+
+    def applied(name, operands, **parameters):
+        return rows_of(llk.apply(name, operands, dst32=True, chip=chip, parameters=parameters or None))
+
+    running = np.zeros((65, 32), np.float32)
+    for number, row in enumerate(x.reshape(64, 32)):
+        running[number + 1] = running[number] + row
+    assert np.array_equal(applied("cumsum", words).view(np.float32).reshape(64, 32), running[1:])
+    average, previous = applied("ema", words, alpha=0.5, beta=0.5).view(np.float32).reshape(64, 32), np.zeros(32)
+    for got, row in zip(average, x.reshape(64, 32), strict=True):
+        previous = 0.5 * previous + 0.5 * row
+        assert np.allclose(got, previous, rtol=0, atol=1e-6)
+    for rows in (32, 11):
+        mean, variance = applied("welfords", words[0], rows=rows).view(np.float32)[:, 0]
+        assert np.allclose(mean, x[0, :rows].mean(axis=0), rtol=0, atol=1e-6)
+        assert np.allclose(variance, x[0, :rows].var(axis=0), rtol=0, atol=1e-6)
+    for name, place, expected in (
+        ("reduce_sum_columns", (0,), x[0].astype(np.float64).sum(axis=0)),
+        ("reduce_average_columns", (0,), x[0].astype(np.float64).mean(axis=0)),
+        ("reduce_sum_rows", (slice(None), 0), x[0].astype(np.float64).sum(axis=1)),
+    ):
+        assert np.allclose(applied(name, words[0]).view(np.float32)[place], expected, rtol=0, atol=4e-6), name
+    for name, place, expected in (
+        ("reduce_max_columns", (0,), x[0].max(axis=0)),
+        ("reduce_min_columns", (0,), x[0].min(axis=0)),
+        ("reduce_max_rows", (slice(None), 0), x[0].max(axis=1)),
+    ):
+        assert np.array_equal(applied(name, words[0]).view(np.float32)[place], expected), name
+    whole = rng.integers(-1000, 1000, (64, 16)).astype(np.int32)
+    n, codes = rows_of(whole), whole.view(np.uint32)
+    for name, place, expected in (
+        ("reduce_sum_columns_int32", (0,), n.sum(axis=0)),
+        ("reduce_average_columns_int32", (0,), np.trunc(n.sum(axis=0) / 32)),
+        ("reduce_sum_rows_int32", (slice(None), 0), n.sum(axis=1)),
+    ):
+        assert np.array_equal(applied(name, codes).view(np.int32)[place], expected), name
+    positive = codes & 0xFFFF
+    for name in ("add_top_row_int32", "add_top_row_uint32"):
+        assert np.array_equal(applied(name, [positive, positive])[0], 2 * rows_of(positive)[0]), name
+
+
+COLUMN = np.arange(64, dtype=np.uint32).reshape(2, 32, 1).repeat(32, axis=2)
+"""Rows' numbers in two tiles."""
+
+
+def tiles_of(rows):
+    """Return the opposite of `rows_of`."""
+    halves = rows.reshape(*rows.shape[:-2], 2, 16, 2, 16)
+    return halves.swapaxes(-3, -2).reshape(*rows.shape[:-2], 64, 16)
+
+
+@pytest.mark.parametrize(("chip", "dst32"), [*itertools.product(Chip, (False, True))])
+def test_topk_and_pooling_move_values_with_their_indices(chip, dst32):
+    rng = np.random.default_rng(9)
+    bits = rng.permuted(np.tile(np.arange(0x3F00, 0x3F40, dtype=np.uint32)[:, np.newaxis], 32), axis=0)
+    values = (bits << 16 if dst32 else bits).reshape(2, 32, 32)
+    options = {"dst32": dst32, "chip": chip}
+
+    def applied(name, tiles, **parameters):
+        return llk.apply(name, list(tiles), parameters=parameters, **options)
+
+    def check(tiles, count, expected):
+        found, places = rows_of(tiles).reshape(2, 64, 32)[:, :count]
+        assert np.array_equal(found, expected[:count])
+        assert np.array_equal(np.take_along_axis(values.reshape(64, 32), places.astype(np.int64), axis=0), found)
+
+    start = tiles_of(np.concatenate([values, COLUMN]))
+    upwards = np.sort(values.reshape(64, 32), axis=0)
+    check(applied("topk_local_sort", start, upwards=1), 64, upwards)
+    check(applied("topk_local_sort", start, stable=1), 64, upwards[::-1])
+    for k, merges in ((4, 4), (8, 3), (16, 2), (32, 1), (64, 1)):
+        tiles = applied("topk_local_sort", start, end_phase=k.bit_length() - 2)
+        for iteration in range(merges):
+            tiles = applied("topk_merge", tiles, iteration=iteration, k=k)
+            tiles = applied("topk_rebuild", tiles, iteration=iteration, k=k)
+        check(tiles, k, upwards[::-1])
+    largest, places = rows_of(applied("max_pool_indices", start[::2]))[:, 0]
+    assert np.array_equal(largest, values[0, :9].max(axis=0))
+    assert np.array_equal(places, values[0, :9].argmax(axis=0))
+    plain = np.stack([values[0], COLUMN[0]]).reshape(2, 64, 16)
+    largest, places = applied("max_pool_indices_row_major", plain).reshape(2, 32, 32)[:, 0]
+    assert np.array_equal(largest, values[0, :9].max(axis=0))
+    assert np.array_equal(places, values[0, :9].argmax(axis=0))
+
+
+@pytest.mark.parametrize("chip", Chip)
+def test_quantisation_and_comparisons(chip):
+    rng = np.random.default_rng(10)
+    x = np.round(rng.normal(size=1024) * 20 * 256).astype(np.float32) / 256
+    scale = np.full(1024, 3, np.float32).view(np.uint32)
+
+    def applied(name, left, **parameters):
+        operands = [left, scale] if name.endswith("quant_int32") else left
+        return llk.apply(name, operands, dst32=True, chip=chip, parameters=parameters or None)
+
+    def nearest(y):
+        return np.clip(np.sign(y) * np.floor(np.abs(y) + 0.5), -127, 127)
+
+    whole = applied("quant_int32", x.view(np.uint32), zero_point=5.0)
+    assert np.array_equal(whole.view(np.int32), nearest(x * 3 + 5))
+    again = applied("requant_int32", whole, zero_point=1.0)
+    assert np.array_equal(again.view(np.int32), nearest(whole.view(np.int32) * 3 + 1))
+    back = applied("dequant_int32", whole, zero_point=-5.0)
+    assert np.array_equal(back.view(np.float32), (whole.view(np.int32) - 5) * 3)
+    signed = applied("quant_int32", x.view(np.uint32), zero_point=5.0, sign_magnitude=1)
+    assert np.array_equal(signed & 0x7FFFFFFF, np.abs(nearest(x * 3 + 5)))
+    bound = float(x[7])
+    for name, test in (
+        ("eq", np.equal), ("ne", np.not_equal), ("gt", np.greater), ("lt", np.less), ("ge", np.greater_equal), ("le", np.less_equal),
+    ):  # fmt: skip
+        assert np.array_equal(applied(f"unary_{name}", x.view(np.uint32), value=bound).view(np.float32), test(x, bound))
+    for name, test in (
+        ("equal", np.equal), ("not_equal", np.not_equal), ("greater_than", np.greater), ("less_than", np.less),
+        ("greater_than_equal", np.greater_equal), ("less_than_equal", np.less_equal),
+    ):  # fmt: skip
+        assert np.array_equal(applied(f"{name}_zero_int32", again), test(again.view(np.int32), 0))
+    negated = applied("neg_int32", again)
+    assert np.array_equal(negated, -again if chip is Chip.BLACKHOLE else np.where(again, again ^ 0x80000000, 0))
+    one, two, three = (np.full(64, code, np.uint32) for code in (0x3F800000, 0x40000000, 0x40400000))
+    sums = llk.apply("addcmul", [one, two, three], dst32=True, chip=chip, parameters={"value": 0.5})
+    assert np.array_equal(sums.view(np.float32), np.full(64, 4.0))
+
+
 def test_a_function_of_ones_own():
     mine = llk.Function(
         name="mine", body=lambda k, mode, factor: k.store(k.load() * factor), parameters={"factor": 3.0}
@@ -233,7 +368,9 @@ def test_errors_of_apply():
     x = np.zeros(4, np.uint32)
     for function, operands, options, says in (
         ("expp", x, {}, "function must be .*, not 'expp'; did you mean 'exp'"),
-        ("cumsum", x, {}, "function must be one of tensix.llk.FUNCTIONS, not cumsum, which carries sums"),
+        ("reshuffle_rows", x, {}, "function must be .*FUNCTIONS, not reshuffle_rows, which moves rows by indices"),
+        ("topk_merge", [x] * 4, {"parameters": {"k": 5}}, "k must be 4, 8, 16, 32 or 64, not 5"),
+        ("welfords", x, {"parameters": {"rows": 33}}, "rows must be 1 to 32, not 33"),
         ("exp", x, {"approximate": True}, "approximate must be False with exp, not True"),
         ("sqrt", x, {"fast": True}, "fast must be False without approximate, not True with sqrt"),
         ("add_int32", [x, x], {}, "dst32 must be True with add_int32, not False"),

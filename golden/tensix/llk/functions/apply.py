@@ -76,8 +76,10 @@ def apply(
     numerics = CHIP_PRESETS[Chip(mode.chip)].numerics if numerics is None else numerics
     given = numbers_by_name(() if parameters is None else parameters)
     words = found.words(mode, **given)
-    own = [found.reads_uint16 or (number in found.indices and not dst32) for number in range(found.tiles)]
-    arrays = [from_physical(each, DST16_BF16) if order else each for each, order in zip(arrays, own, strict=False)]
+    indices = () if dst32 else found.indices
+    for number, each in enumerate(arrays):
+        if found.reads_uint16 or number in indices:
+            arrays[number] = from_physical(each, DST16_BF16)
     filled = arrays + [np.zeros(shape, np.uint32)] * (found.tiles - found.operands)
     tiles = np.concatenate([_tiles(each) for each in filled], axis=1)
     options: dict[str, Any] = {"fp32": dst32, "src_b_format": src_b_format, "chip": mode.chip, "numerics": numerics}
@@ -93,8 +95,10 @@ def apply(
         after = run(words, tiles, **options)
     results = []
     for number in found.results:
-        result = after[:, number * TILE_ROWS : (number + 1) * TILE_ROWS].reshape(-1)[: int(np.prod(shape))].reshape(shape)
-        if found.writes_uint16 or own[number]:
+        result = (
+            after[:, number * TILE_ROWS : (number + 1) * TILE_ROWS].reshape(-1)[: int(np.prod(shape))].reshape(shape)
+        )
+        if found.writes_uint16 or number in indices:
             result = to_physical(result, DST16_BF16)
         elif found.writes_fp16:
             result = from_physical(to_physical(result, DST16_BF16), DST16_FP16)

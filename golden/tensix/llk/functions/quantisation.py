@@ -21,7 +21,9 @@ CONVERT = "SFPCAST vc=0, vd=4, mod=3\nSFPSETSGN vc=4, vd=0\n"
 """Blackhole's conversion between two's complement and sign and magnitude."""
 
 
-def _body(k: Kernel, mode: Mode, *, zero_point: float, sign_magnitude: bool, whole: bool, lines: str, ends: int) -> None:
+def _body(
+    k: Kernel, mode: Mode, *, zero_point: float, sign_magnitude: bool, whole: bool, lines: str, ends: int
+) -> None:
     access = INT32 if sign_magnitude and not mode.blackhole else COMPLEMENT
     convert = CONVERT if mode.blackhole and not sign_magnitude else ""
     k.text(f"SFPLOAD vd=0, mod={access if whole else FP32}, modifier={{m}}\n{convert if whole else ''}")

@@ -27,11 +27,7 @@ MODULES = (
     tiles,
     topk,
 )
-FUNCTIONS: dict[str, Function] = {
-    each.name: each
-    for module in MODULES
-    for each in module.FUNCTIONS
-}
+FUNCTIONS: dict[str, Function] = {each.name: each for module in MODULES for each in module.FUNCTIONS}
 """Functions by name."""
 
 ABSENT = {

@@ -231,10 +231,6 @@ FUNCTIONS = (
         indices=(1,),
         once=True,
     ),
-    Function(
-        name="add_top_row_int32", body=partial(_top_rows, signed=True), operands=2, dst32=True, once=True
-    ),
-    Function(
-        name="add_top_row_uint32", body=partial(_top_rows, signed=False), operands=2, dst32=True, once=True
-    ),
+    Function(name="add_top_row_int32", body=partial(_top_rows, signed=True), operands=2, dst32=True, once=True),
+    Function(name="add_top_row_uint32", body=partial(_top_rows, signed=False), operands=2, dst32=True, once=True),
 )

@@ -50,17 +50,10 @@ def _phase_1(stable: bool) -> str:
 
 
 def _phase_2(stable: bool) -> str:
-    if stable:
-        first = _sorted(True, ALL, (0, 1), (3, 2))
-    else:
-        first = _sorted(False, ALL, (0, 1), (2, 3)) + swap(2, 3, EXCHANGE)
-    return (
-        first
-        + TRANSPOSE
-        + _sorted(stable, ROWS_01, (0, 2), (1, 3))
-        + _sorted(stable, ROWS_01, (0, 1), (2, 3))
-        + TRANSPOSE
-    )
+    first = ((0, 1), (3, 2)) if stable else ((0, 1), (2, 3))
+    turned = "" if stable else swap(2, 3, EXCHANGE)
+    halves = _sorted(stable, ROWS_01, (0, 2), (1, 3)) + _sorted(stable, ROWS_01, (0, 1), (2, 3))
+    return _sorted(stable, ALL, *first) + turned + TRANSPOSE + halves + TRANSPOSE
 
 
 def _phase_3(stable: bool, upwards: bool) -> str:
@@ -137,9 +130,7 @@ def _local_sort(mode: Mode, column: int, upwards: bool, stable: bool, first: int
             yield from _near_steps(mode, column, upwards, stable, length, VALUES)
 
 
-def _local_sort_body(
-    k: Kernel, mode: Mode, *, upwards: bool, stable: bool, start_phase: int, end_phase: int
-) -> None:
+def _local_sort_body(k: Kernel, mode: Mode, *, upwards: bool, stable: bool, start_phase: int, end_phase: int) -> None:
     first = integer("start_phase", start_phase, range(6))
     last = integer("end_phase", end_phase, range(first, 6))
     k.text(configure(INDEX_TRACKING))
@@ -180,7 +171,9 @@ def _rebuild(mode: Mode, column: int, iteration: int, k: int, upwards: bool, sta
     groups = range(-(-total // 16))
     match k:
         case 4 if iteration >= 2:
-            yield from (_around(mode, [column + 64 * each, column + 64 * each + apart], _phase_1(stable)) for each in groups)
+            yield from (
+                _around(mode, [column + 64 * each, column + 64 * each + apart], _phase_1(stable)) for each in groups
+            )
         case 4:
             far = 4 * apart if apart < 16 else 2 * apart
             yield from (_sixteen(mode, column + 64 * each, apart, far, _phase_1(stable)) for each in groups)
