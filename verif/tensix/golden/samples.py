@@ -184,7 +184,7 @@ L1 = {"l1_a": np.full(2 * 576, 100, np.uint8), "l1_b": np.full(2 * 1088, 101, np
 ADDING = llk.Case(**CASE | {"out_format": 5, "l1_accumulate": True})
 BEFORE = np.zeros(2048, np.uint8)
 LLK = {
-    "Case": CASE | {"words": ()},
+    "Case": CASE | {"seed": 0, "words": ()},
     "compare": {"case": ADDING, **L1, "device_l1": BEFORE, "l1_before": BEFORE},
     "expected": {"case": ADDING, **L1, "l1_before": BEFORE},
     "Mode": {"chip": "blackhole", "approximate": True, "dst32": True},

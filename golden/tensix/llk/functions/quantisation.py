@@ -31,11 +31,10 @@ def _body(
     k.text(f"{convert if ends != FP32 else ''}SFPSTORE vd=0, mod={FP32 if ends == FP32 else access}, modifier={{m}}")
 
 
-def _quantisation(name: str, result: Format, **body: bool | str | int) -> Function:
-    compute: Callable[..., None] = partial(_body, **body)
+def _quantisation(name: str, body: Callable[..., None], result: Format) -> Function:
     return Function(
         name=name,
-        body=compute,
+        body=body,
         setup=lambda mode, zero_point, sign_magnitude: {2: fp32_code(zero_point)},
         operands=2,
         parameters={"zero_point": 0.0, "sign_magnitude": False},
@@ -45,7 +44,7 @@ def _quantisation(name: str, result: Format, **body: bool | str | int) -> Functi
 
 
 FUNCTIONS = (
-    _quantisation("quant_int32", Format.INT32, whole=False, lines=QUANTISE, ends=INT32),
-    _quantisation("requant_int32", Format.INT32, whole=True, lines=QUANTISE, ends=INT32),
-    _quantisation("dequant_int32", Format.FP32, whole=True, lines=DEQUANTISE, ends=FP32),
+    _quantisation("quant_int32", partial(_body, whole=False, lines=QUANTISE, ends=INT32), Format.INT32),
+    _quantisation("requant_int32", partial(_body, whole=True, lines=QUANTISE, ends=INT32), Format.INT32),
+    _quantisation("dequant_int32", partial(_body, whole=True, lines=DEQUANTISE, ends=FP32), Format.FP32),
 )
