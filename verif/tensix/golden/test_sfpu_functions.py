@@ -161,6 +161,7 @@ LARGEST = {
     ("tanh", False): 0.82,
     ("tanh", True): 4.4,
     ("log1p", True): 1.8,
+    ("softplus", False): 0.78,
     ("mul", True): 0,
     ("floor", True): 0,
 }
@@ -348,6 +349,16 @@ def test_quantisation_and_comparisons(chip):
         ("greater_than_equal", np.greater_equal), ("less_than_equal", np.less_equal),
     ):  # fmt: skip
         assert np.array_equal(applied(f"{name}_zero_int32", again), test(again.view(np.int32), 0))
+    codes = (
+        again if chip is Chip.BLACKHOLE else applied("quant_int32", x.view(np.uint32), zero_point=1.0, sign_magnitude=1)
+    )
+    numbers = again.view(np.int32) if chip is Chip.BLACKHOLE else nearest(x * 3 + 1).astype(np.int32)
+    for value, (name, test) in itertools.product(
+        (0, 3, int(numbers[5]), -7, -5000),
+        (("eq", np.equal), ("ne", np.not_equal), ("gt", np.greater), ("lt", np.less), ("ge", np.greater_equal), ("le", np.less_equal)),
+    ):  # fmt: skip
+        got = applied(f"unary_{name}_int32", codes, value=value)
+        assert np.array_equal(got, test(numbers, value)), (name, value)
     negated = applied("neg_int32", again)
     assert np.array_equal(negated, -again if chip is Chip.BLACKHOLE else np.where(again, again ^ 0x80000000, 0))
     one, two, three = (np.full(64, code, np.uint32) for code in (0x3F800000, 0x40000000, 0x40400000))

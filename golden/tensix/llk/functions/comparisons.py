@@ -4,6 +4,7 @@ Ref: tt-llk 36b092e, ckernel_sfpu_comp.h, _isinf_isnan.h, _rounding_ops.h.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from bitpath.golden.arrays.arguments import integer
 from bitpath.golden.tensix.llk.functions.function import Function, Mode, unary
@@ -37,6 +38,34 @@ def _integer_flag(test: Callable[[Integer], Condition]) -> Callable[..., None]:
         k.store(result, mode=INT32)
 
     return body
+
+
+ORDERS: dict[str, Callable[[Integer, int], Condition]] = {
+    "eq": lambda x, value: x == value,
+    "ne": lambda x, value: x != value,
+    "gt": lambda x, value: x > value,
+    "lt": lambda x, value: x < value,
+    "ge": lambda x, value: x >= value,
+    "le": lambda x, value: x <= value,
+}
+MIRRORED = {"eq": "eq", "ne": "ne", "gt": "lt", "lt": "gt", "ge": "le", "le": "ge"}
+
+
+def _ordered_body(k: Kernel, mode: Mode, *, value: int, order: str) -> None:
+    """Compare integers of the number's sign by their difference or, below 0 on Wormhole, by their magnitudes."""
+    value = integer("value", value, range(1 - (1 << 31), 1 << 31))
+    x, result, below = k.load(mode=INT32), k.copy_integer(0), value < 0
+    with k.where(x.bits < 0 if below else x.bits >= 0):
+        if below and not mode.blackhole:
+            holds = ORDERS[MIRRORED[order]](x.with_sign(0).bits, -value)
+        else:
+            holds = ORDERS[order](x.bits, value)
+        with k.where(holds):
+            result.assign(1)
+        if order in ("ne", *(("gt", "ge") if below else ("lt", "le"))):
+            k.otherwise()
+            result.assign(1)
+    k.store(result, mode=INT32)
 
 
 COMPARISONS: dict[str, tuple[Callable[[Float], Condition], float]] = {
@@ -116,6 +145,12 @@ FUNCTIONS = (
     *(
         Function(name=name, body=_flag(test, of_true=one), parameters={"value": 1.0})
         for name, (test, one) in WITH_NUMBER.items()
+    ),
+    *(
+        Function(
+            name=f"unary_{order}_int32", body=partial(_ordered_body, order=order), dst32=True, parameters={"value": 1}
+        )
+        for order in ORDERS
     ),
     *(Function(name=name, body=_integer_flag(test), dst32=True) for name, test in OF_INTEGERS.items()),
     Function(name="trunc", body=_rounded(lambda mode: "")),
