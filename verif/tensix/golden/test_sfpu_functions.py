@@ -264,12 +264,15 @@ def test_functions_across_rows(chip):
     whole = rng.integers(-1000, 1000, (64, 16)).astype(np.int32)
     n, codes = rows_of(whole), whole.view(np.uint32)
     for name, place, expected in (
+        ("reduce_max_columns_int32", (0,), n.max(axis=0)),
+        ("reduce_min_columns_int32", (0,), n.min(axis=0)),
         ("reduce_sum_columns_int32", (0,), n.sum(axis=0)),
         ("reduce_average_columns_int32", (0,), np.trunc(n.sum(axis=0) / 32)),
         ("reduce_sum_rows_int32", (slice(None), 0), n.sum(axis=1)),
     ):
         assert np.array_equal(applied(name, codes).view(np.int32)[place], expected), name
     positive = codes & 0xFFFF
+    assert np.array_equal(applied("reduce_max_rows_int32", positive)[:, 0], rows_of(positive).max(axis=1))
     for name in ("add_top_row_int32", "add_top_row_uint32"):
         assert np.array_equal(applied(name, [positive, positive])[0], 2 * rows_of(positive)[0]), name
 

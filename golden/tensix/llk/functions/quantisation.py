@@ -10,6 +10,7 @@ from functools import partial
 
 from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.llk.functions.function import TILE_ROWS, Function, Mode
+from bitpath.golden.tensix.llk.functions.tiles import convert
 from bitpath.golden.tensix.sfpu.kernel import Kernel, fp32_code
 
 FP32, INT32, COMPLEMENT = 3, 4, 12
@@ -17,18 +18,16 @@ FP32, INT32, COMPLEMENT = 3, 4, 12
 QUANTISE = "SFPMAD va=0, vb=1, vc=2, vd=0\nSFPNOP\nSFP_STOCH_RND vb=9, vc=0, vd=0, mod=3\n"
 DEQUANTISE = "SFPADD va=0, vb=10, vc=2, vd=0\nSFPNOP\nSFPMUL va=0, vb=1, vc=9, vd=0\nSFPNOP\n"
 FROM_INTEGER = "SFPCAST vc=0, vd=0\n"
-CONVERT = "SFPCAST vc=0, vd=4, mod=3\nSFPSETSGN vc=4, vd=0\n"
-"""Blackhole's conversion between two's complement and sign and magnitude."""
 
 
 def _body(
     k: Kernel, mode: Mode, *, zero_point: float, sign_magnitude: bool, whole: bool, lines: str, ends: int
 ) -> None:
     access = INT32 if sign_magnitude and not mode.blackhole else COMPLEMENT
-    convert = CONVERT if mode.blackhole and not sign_magnitude else ""
-    k.text(f"SFPLOAD vd=0, mod={access if whole else FP32}, modifier={{m}}\n{convert if whole else ''}")
+    conversion = convert(0, 4) if mode.blackhole and not sign_magnitude else ""
+    k.text(f"SFPLOAD vd=0, mod={access if whole else FP32}, modifier={{m}}\n{conversion if whole else ''}")
     k.text(f"SFPLOAD vd=1, mod={FP32}, modifier={{m}}, address={TILE_ROWS}\n{FROM_INTEGER if whole else ''}{lines}")
-    k.text(f"{convert if ends != FP32 else ''}SFPSTORE vd=0, mod={FP32 if ends == FP32 else access}, modifier={{m}}")
+    k.text(f"{conversion if ends != FP32 else ''}SFPSTORE vd=0, mod={FP32 if ends == FP32 else access}, modifier={{m}}")
 
 
 def _quantisation(name: str, body: Callable[..., None], result: Format) -> Function:

@@ -152,13 +152,36 @@ def _of_rows(k: Kernel, mode: Mode, *, within: str, combine: Combine, access: in
 ROW_MAXIMA = "".join(swap(a, b) for a, b in ((0, 2), (4, 6), (1, 3), (5, 7), (0, 1), (4, 5)))
 
 
-def _column_extremes(k: Kernel, mode: Mode, *, largest: bool) -> None:
-    k.text(configure(0 if largest else EXCHANGED) + accesses("SFPLOAD", range(4, 8), QUARTERS))
+def _column_extremes(k: Kernel, mode: Mode, *, largest: bool, access: int = 0) -> None:
+    k.text(configure(0 if largest else EXCHANGED) + accesses("SFPLOAD", range(4, 8), QUARTERS, access))
     for block in BLOCKS[1:]:
         for number, place in enumerate(QUARTERS):
-            k.text(accesses("SFPLOAD", [number], [block + place]) + swap(4 + number, number))
+            k.text(accesses("SFPLOAD", [number], [block + place], access) + swap(4 + number, number))
     k.text(TRANSPOSE + swap(6, 7) + swap(5, 6) + swap(4, 5) + TRANSPOSE)
-    k.text(accesses("SFPSTORE", range(4, 8), QUARTERS))
+    k.text(accesses("SFPSTORE", range(4, 8), QUARTERS, access))
+
+
+def convert(source: int, result: int) -> str:
+    """Return Blackhole's conversion between two's complement and sign and magnitude, which both registers have afterwards."""
+    return f"SFPCAST vc={source}, vd={result}, mod=3\nSFPSETSGN vc={result}, vd={source}\n"
+
+
+def _integer_column_extremes(k: Kernel, mode: Mode, *, largest: bool) -> None:
+    """Reduce integers of two's complement; Wormhole's loads and stores convert them, Blackhole reduces face by face."""
+    if not mode.blackhole:
+        _column_extremes(k, mode, largest=largest, access=SIGN_MAGNITUDE)
+        return
+    k.text(configure(EXCHANGED if largest else 0))
+    converted = "".join(convert(each, each + 4) for each in range(4))
+    chain = swap(7, 6) + swap(6, 5) + swap(5, 4)
+    for top in (0, 16):
+        for place in (top, top + 2, top + 32, top + 34):
+            rows = [place + each for each in range(0, 16, 4)]
+            k.text(accesses("SFPLOAD", range(4), rows, SIGN_MAGNITUDE) + converted + chain + convert(4, 0))
+            k.text(accesses("SFPSTORE", [0], [place], SIGN_MAGNITUDE))
+        k.text(accesses("SFPLOAD", range(4), (top, top + 32, top + 2, top + 34), SIGN_MAGNITUDE) + converted)
+        k.text(TRANSPOSE + chain + TRANSPOSE + swap(7, 6) + swap(5, 4) + convert(4, 0) + convert(6, 1))
+        k.text(accesses("SFPSTORE", (0, 1), (top, top + 2), SIGN_MAGNITUDE))
 
 
 def _pairs(name: str, mode: Mode, registers: Sequence[int], addresses: Sequence[int]) -> str:
@@ -201,6 +224,9 @@ REDUCTIONS: dict[str, Callable[..., None]] = {
     "reduce_max_rows": partial(_of_rows, within=ROW_MAXIMA, combine=swap),
 }
 INTEGERS: dict[str, Callable[..., None]] = {
+    "reduce_max_columns_int32": partial(_integer_column_extremes, largest=True),
+    "reduce_min_columns_int32": partial(_integer_column_extremes, largest=False),
+    "reduce_max_rows_int32": partial(_of_rows, within=ROW_MAXIMA, combine=swap, access=INT32),
     "reduce_sum_columns_int32": partial(_column_sums, add=_add_integer, access=INT32),
     "reduce_average_columns_int32": partial(_column_sums, add=_add_integer, access=INT32, after=INTEGER_AVERAGE),
     "reduce_sum_rows_int32": partial(
