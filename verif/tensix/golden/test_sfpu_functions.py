@@ -13,6 +13,7 @@ from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST32, Chip, 
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.exact.sfpu import loaded, stored
 from bitpath.golden.tensix.exact.sfpu_unit import default_mode, execute, reset
+from bitpath.golden.tensix.operands.registers import from_physical, to_physical
 from bitpath.golden.tensix.sfpu.explain import DATUM
 from bitpath.sim.study.functions import REFERENCES, measure, modes
 from bitpath.verif.tensix.program.programs import MATH, configure
@@ -75,6 +76,50 @@ def test_functions_equal_the_exact_twin(step, subtests):
         got = llk.apply(name, operands, dst32=mode.dst32, chip=mode.chip, approximate=mode.approximate, fast=mode.fast)
         with subtests.test(function=name, mode=mode):
             assert got.tolist() == twin(function, mode, operands)
+
+
+def tiles_twin(function, mode, tiles):
+    """Return the tiles, [n, 64, 16], that the exact twin leaves after a function of whole tiles."""
+    numerics, chip, dst = CHIP_PRESETS[mode.chip].numerics, mode.chip, tiles.reshape(-1, 16).tolist()
+    unit = reset(numerics)
+    for word in function.words(mode):
+        instruction = isa.decode(word, chip=chip)
+        if instruction.name not in ("SFPLOAD", "SFPSTORE"):
+            execute(unit, instruction, chip=chip, numerics=numerics)
+            continue
+        kind = instruction["mod"] or default_mode(fp32_enabled=mode.dst32, src_b_format=Format.BF16)
+        first, odd = instruction["address"] & ~3, instruction["address"] >> 1 & 1
+        for number, lane in enumerate(unit.lanes):
+            row, column, vd = dst[first + number // 8], number % 8 * 2 + odd, instruction["vd"]
+            if unit.enabled(number) and instruction.name == "SFPLOAD":
+                old = lane.registers[vd]
+                lane.registers[vd] = loaded(numerics, row[column], kind, old=old, fp16_infinity=False)
+            elif unit.enabled(number):
+                row[column] = stored(numerics, lane.registers[vd], kind)
+    return np.array(dst, np.uint32).reshape(tiles.shape)
+
+
+@pytest.mark.parametrize("step", [5, pytest.param(1, marks=pytest.mark.deep)])
+def test_functions_across_rows_equal_the_exact_twin(step, subtests):
+    """Every function of whole tiles on each chip, or one in five."""
+    rng = np.random.default_rng(11)
+    whole = [(name, mode) for name, mode in every_mode() if llk.FUNCTIONS[name].once]
+    assert len(whole) > 60
+    for name, mode in whole[::step]:
+        function = llk.FUNCTIONS[name]
+        tiles = rng.normal(size=(function.tiles, 64, 16)).astype(np.float32).view(np.uint32)
+        tiles[:, :4].reshape(-1)[: len(SAMPLE)] = SAMPLE
+        tiles = tiles if mode.dst32 else tiles >> 16
+        tiles[function.operands :] = 0
+        got = llk.apply(name, list(tiles[: function.operands]), dst32=mode.dst32, chip=mode.chip)
+        order = [number in function.indices and not mode.dst32 for number in range(function.tiles)]
+        given = np.stack(
+            [from_physical(tile, DST16_BF16) if each else tile for tile, each in zip(tiles, order, strict=True)]
+        )
+        left = tiles_twin(function, mode, given)
+        expected = [to_physical(left[n], DST16_BF16) if order[n] else left[n] for n in function.results]
+        with subtests.test(function=name, mode=mode):
+            assert np.array_equal(got.reshape(-1, 64, 16), np.stack(expected))
 
 
 UNCHANGED = {
