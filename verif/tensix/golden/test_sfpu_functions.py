@@ -332,7 +332,7 @@ def tiles_of(rows):
     return halves.swapaxes(-3, -2).reshape(*rows.shape[:-2], 64, 16)
 
 
-@pytest.mark.parametrize(("chip", "dst32"), [*itertools.product(Chip, (False, True))])
+@pytest.mark.parametrize(("chip", "dst32"), [*zip(Chip, (False, True), strict=True)])
 def test_topk_and_pooling_move_values_with_their_indices(chip, dst32):
     rng = np.random.default_rng(9)
     bits = rng.permuted(np.tile(np.arange(0x3F00, 0x3F40, dtype=np.uint32)[:, np.newaxis], 32), axis=0)
