@@ -208,8 +208,9 @@ VALUE = KERNEL.register(0)
 
 def kernel():
     """Return the kernel of `VALUE`, without steps."""
-    fresh = sfpu.Kernel(KERNEL.chip)
-    vars(KERNEL).update(vars(fresh))
+    fresh = vars(sfpu.Kernel(KERNEL.chip))
+    vars(KERNEL).clear()
+    vars(KERNEL).update(fresh)
     return KERNEL
 
 
