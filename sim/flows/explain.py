@@ -238,6 +238,8 @@ def vector_lane(
     operands = [read_word("--x", each, 32, "FP32", lambda value: float_code(value, FP32)) for each in parts]
     if sfpu in llk.FUNCTIONS:
         function = llk.FUNCTIONS[sfpu]
+        if function.once:
+            raise ValueError(f"--sfpu must be a function of single datums, not {sfpu}, which works on a whole tile")
         mode = llk.Mode(chip=chip, approximate=bool(approximate), fast=bool(fast), dst32=dst32)
         words = function.setup_words(mode) + function.body_words(mode)
         if len(operands) != function.operands:

@@ -6,7 +6,7 @@ is float64's. Its own error, below 1e-8 of a unit of FP32, does not show.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import erfc
+from math import erf, erfc
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from rich.table import Column, Table
 from bitpath.golden.tensix import llk
 from bitpath.golden.tensix.declarations.formats import Chip
 
+erf_of = np.vectorize(erf, otypes=[np.float64])
 erfc_of = np.vectorize(erfc, otypes=[np.float64])
 Reference = Callable[..., np.ndarray]
 
@@ -30,6 +31,11 @@ def _sigmoid(x: np.ndarray) -> np.ndarray:
 
 def _elu(x: np.ndarray) -> np.ndarray:
     return np.where(x < 0, np.expm1(np.minimum(x, 0)), x)
+
+
+def _gelu_tanh(x: np.ndarray) -> np.ndarray:
+    inner = np.sqrt(2 / np.pi) * (x + 0.044715 * x**3)
+    return np.where(np.isneginf(x), 0.0, x * _sigmoid(2 * inner))
 
 
 REFERENCES: dict[str, Reference] = {
@@ -49,6 +55,10 @@ REFERENCES: dict[str, Reference] = {
     "gelu_derivative": lambda x: (
         _normal_cdf(x) + np.where(np.isinf(x), 0.0, x * np.exp(-x * x / 2)) / np.sqrt(2 * np.pi)
     ),
+    "gelu_tanh": _gelu_tanh,
+    "erf": erf_of,
+    "erfc": erfc_of,
+    "softplus": lambda x: np.logaddexp(0, x),
     "elu": _elu,
     "celu": _elu,
     "relu": lambda x: np.maximum(x, 0),

@@ -231,8 +231,10 @@ class Case:
     dest_reuse : of element-wise operations.
     pool, reduce_dim : of "reduce".
     pack_rows : of "pack_rows": rows of 16 datums of each tile, 1 to 64.
-    function, approximate, fast, parameters : of "sfpu": a name of `FUNCTIONS` of one or two operands, its form, and a mapping of
-        parameters, which becomes pairs. Both operands are copied to Dst.
+    function, approximate, fast, parameters : of "sfpu": a name of `FUNCTIONS` with one result, its form, and a mapping of
+        parameters, which becomes pairs. All operands are copied to Dst. Of three operands, the right one holds the second matrix
+        and below it the third.
+    seed : of "sfpu": PRNG_SEED of a function that draws random numbers.
     words : of "sfpu": instead of a function, instructions of the Vector unit for each tile, with the right operand's tile 64 rows
         after the left one's.
     unpack_transpose_faces, unpack_transpose_within_face : the operand of SrcA has its faces 1 and 2 exchanged, and each face
@@ -273,6 +275,7 @@ class Case:
     approximate: bool = False
     fast: bool = False
     parameters: Any = ()
+    seed: int = 0
     words: tuple[int, ...] = ()
     unpack_transpose_faces: bool = False
     unpack_transpose_within_face: bool = False
@@ -307,6 +310,7 @@ class Case:
         object.__setattr__(self, "parameters", tuple(sorted(numbers_by_name(self.parameters).items())))
         if self.function is not None:
             check_instance("function", self.function, str)
+        object.__setattr__(self, "seed", integer("seed", self.seed, range(1 << 32)))
         words = (integer(f"words[{i}]", each, range(1 << WORD_BITS)) for i, each in enumerate(self.words))
         object.__setattr__(self, "words", tuple(words))
         self._check_function()
@@ -366,22 +370,17 @@ class Case:
     @property
     def held(self) -> Format:
         """Format of Dst's words in the end."""
-        result = self._function.result if self.function else None
+        result = self.vector_function.result if self.function else None
         return result or dst_format(self.sources[0], dst32=self.dst32)
 
     @property
-    def function_words(self) -> list[int]:
-        """Instructions of the Vector unit for a tile."""
-        if not self.function:
-            return list(self.words)
-        return self._function.words(self._mode, **dict(self.parameters))
-
-    @property
-    def _function(self) -> Function:
+    def vector_function(self) -> Function:
+        """Function of "sfpu"."""
         return FUNCTIONS[str(self.function)]
 
     @property
-    def _mode(self) -> Mode:
+    def mode(self) -> Mode:
+        """Form of the function."""
         return Mode(chip=self.chip, approximate=self.approximate, fast=self.fast, dst32=self.dst32)
 
     @property
@@ -429,14 +428,18 @@ class Case:
         if self.function is None:
             return
         function = named_function(self.function)
-        function.checked_parameters(self._mode, dict(self.parameters))
-        narrow = function.reads_uint16 or function.writes_uint16 or function.writes_fp16
-        if function.operands > 2 or narrow or function.draws:
+        function.checked_parameters(self.mode, dict(self.parameters))
+        if function.results != (0,):
             raise ValueError(
-                f"function must be one of one or two operands and Dst's format in a case, not {self.function}; use llk.apply"
+                f"function must be one with its result in the first operand's place in a case, not {self.function}; use llk.apply"
             )
-        if function.operands != 1 + (self.in_b is not None):
-            wanted = "a format" if function.operands == 2 else "None"
+        if function.reads_uint16 != (self.formats.register is Format.INT16):
+            wanted = "INT16" if function.reads_uint16 else "another format"
+            raise ValueError(
+                f"register_format must be {wanted} with {self.function}, not {_named(self.formats.register)}"
+            )
+        if (function.operands > 1) != (self.in_b is not None):
+            wanted = "a format" if function.operands > 1 else "None"
             raise ValueError(f"in_b must be {wanted} with {self.function}, not {_named(cast(Any, self.in_b))}")
 
     def _check_shapes(self) -> None:
@@ -444,8 +447,10 @@ class Case:
         if self.op not in TINY and self.tile != (TILE, TILE):
             raise ValueError(f"tile must be (32, 32) with {cast(Op, self.op).value}, not {self.tile}")
         if self.op is Op.SFPU and self.in_b is not None:
-            if a != b:
-                raise ValueError(f"dimensions_b must be {a} as dimensions_a, not {b}")
+            count = self.vector_function.operands - 1 if self.function else 1
+            if b != (count * a[0], a[1]):
+                wanted = f"{a} as dimensions_a" if count == 1 else f"{(count * a[0], a[1])} for {count} operands"
+                raise ValueError(f"dimensions_b must be {wanted}, not {b}")
             return
         if (self.in_b is None) == (self.op in BINARY):
             wanted = "a format" if self.op in BINARY else "None"
@@ -503,7 +508,7 @@ class Case:
             ("broadcast", (*ELEMENTWISE, Op.UNARY_BROADCAST)),
             ("dest_reuse", ELEMENTWISE),
             ("pack_rows", (Op.PACK_ROWS,)),
-            *((name, (Op.SFPU,)) for name in ("function", "approximate", "fast", "parameters", "words")),
+            *((name, (Op.SFPU,)) for name in ("function", "approximate", "fast", "parameters", "seed", "words")),
             ("pool", (Op.REDUCE,)),
             ("reduce_dim", (Op.REDUCE,)),
             ("unpack_transpose_faces", transposing),

@@ -123,7 +123,7 @@ def _phase(case: Case, device: Device) -> Departures:
 def _function(case: Case) -> Departures:
     numerics, plain = case.numerics, {"approximate": False, "fast": False}
     if case.in_b is None:
-        nothing = {"op": Op.DATACOPY, "function": None, "parameters": (), "words": (), **plain}
+        nothing = {"op": Op.DATACOPY, "function": None, "parameters": (), "seed": 0, "words": (), **plain}
         yield "dst", "no function", nothing, {}
     forms = {
         "accurate": plain,

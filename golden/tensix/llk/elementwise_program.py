@@ -74,7 +74,11 @@ class ElementwiseKernel:
         if self.op not in (Op.ELWADD, Op.ELWSUB, Op.ELWMUL, Op.DATACOPY):
             raise ValueError(f"op must be elwadd, elwsub, elwmul or datacopy, not {Op(self.op).value}")
         if self.function is not None:
-            check_choice("function", self.function, FUNCTIONS)
+            function = FUNCTIONS[check_choice("function", self.function, FUNCTIONS)]
+            if function.tiles > 1:
+                raise ValueError(
+                    f"function must be one of one operand with its result in the same place, not {function.name}"
+                )
 
     @cached_property
     def function_words(self) -> tuple[int, ...]:

@@ -44,6 +44,7 @@ from bitpath.golden.tensix.llk.case import (
     chip_of,
     style_of,
 )
+from bitpath.golden.tensix.llk.functions.apply import after_function
 from bitpath.golden.tensix.matmul.host import TILE_ROWS
 from bitpath.golden.tensix.matrix.elementwise import elwadd, elwmul, elwsub
 from bitpath.golden.tensix.matrix.moves import mova2d, movb2a, movb2d, movd2a, movd2b, trnspsrcb
@@ -206,17 +207,17 @@ def _copied(case: Case, device: Device, words: np.ndarray, fmt: Format) -> np.nd
 
 
 def _functioned(case: Case, device: Device, left: np.ndarray, right: np.ndarray | None) -> tuple[np.ndarray, ...]:
-    """Copy the operands to Dst, the right one's tile after the left one's, and run the Vector unit's words on each pair."""
-    given = [left] if right is None else [left, right]
+    """Copy the operands to Dst, a tile of each after the other, and run the Vector unit's words on them."""
+    given = [left] if right is None else [left, *right.reshape(-1, *left.shape)]
     copies = given if case.to_dst else [_copied(case, device, each, case.sources[0]) for each in given]
-    after = run(
-        case.function_words,
-        np.concatenate(copies, axis=1),
-        fp32=case.dst32,
-        src_b_format=case.sources[0],
-        chip=case.chip,
-        numerics=device.matrix,
-    )
+    tiles = np.concatenate(copies, axis=1)
+    # 16-bit integers pass Dst in the order of BF16.
+    fmt = Format.BF16 if case.sources[0] is Format.INT16 and case.function else case.sources[0]
+    if case.function:
+        options: dict[str, Any] = {"src_b_format": fmt, "seed": case.seed, "numerics": device.matrix}
+        after = after_function(case.vector_function, case.mode, dict(case.parameters), tiles, **options)
+    else:
+        after = run(case.words, tiles, fp32=case.dst32, src_b_format=fmt, chip=case.chip, numerics=device.matrix)
     return copies[0], after[:, :TILE_ROWS]
 
 
@@ -400,7 +401,7 @@ def _in_order(case: Case, device: Device, dst: np.ndarray) -> np.ndarray:
         dst = move(dst, dimensions, case.tile)
     if case.op is Op.PACK_ROWS:
         dst = np.ascontiguousarray(dst[:, : case.pack_rows])
-    return to_physical(dst, DST16_BF16) if case.formats.register is Format.INT16 else dst
+    return to_physical(dst, DST16_BF16) if case.held is Format.INT16 else dst
 
 
 def _packer_options(case: Case, device: Device) -> dict[str, Any]:
@@ -474,9 +475,8 @@ class Stages:
 
     Attributes
     ----------
-    src_a, src_b : uint32 [n, 64, 16], logical source words; None where the register is not read. Both operands of "sfpu" pass
-        SrcA, the second one is in `src_b`. A right operand of "matmul"
-        is in SrcA.
+    src_a, src_b : uint32 [n, 64, 16], logical source words; None where the register is not read. All operands of "sfpu" pass
+        SrcA; the second and the third one are in `src_b`. A right operand of "matmul" is in SrcA.
     dst_after_phase : uint32 [n, 64, 16] each, Dst after each fidelity phase, of "matmul" for each tile of K in turn; of
         operations without phases, and of "reduce", Dst at the end alone.
     mid : uint8, uint16 or uint32 [n, 64, 16], the intermediate datums after ReLU, in the narrowest format that holds them; of

@@ -20,9 +20,9 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Self
 
-from bitpath.golden.arrays.arguments import check_instance, integer, member, shown
+from bitpath.golden.arrays.arguments import check_instance, checked, integer, member, shown
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.isa.assembly import assemble
 from bitpath.golden.tensix.isa.words import decode
@@ -36,6 +36,8 @@ CONSTANTS = {0x00000000: 9, 0x3F800000: 10, 0xBF800000: 11, 0x3F56594B: 8}
 """Registers that hold a constant: 0, 1, -1 and 0.8373 by their FP32 codes; that of -1 is SFPCONFIG's default."""
 NO_INCREMENT = {Chip.WORMHOLE: 3, Chip.BLACKHOLE: 7}
 """Address modifiers that kernels leave without an increment."""
+ADDRESSES = range(1 << 10)
+"""Rows of Dst that a load or a store names."""
 REGISTER_FIELDS = ("vd", "vc", "vb", "va")
 
 LESS, GREATER_EQUAL, EQUAL, NOT_EQUAL = 0, 4, 6, 2
@@ -97,7 +99,7 @@ class Value:
 
     def assign(self, value: "Value | float") -> None:
         """Replace the lanes that the present conditions enable."""
-        self.kernel.step("SFPMOV", {"vc": self.kernel.number(value, type(self)), "vd": self.number}, ("vc",), ("vd",))
+        self.kernel._step("SFPMOV", {"vc": self.kernel._number(value, type(self)), "vd": self.number}, ("vc",), ("vd",))
 
     @property
     def bits(self) -> "Integer":
@@ -110,11 +112,11 @@ class Value:
         return Float(self.kernel, self.number)
 
     def _new(self, name: str, plain: dict[str, int] | None = None, /, **read: "Value | int | float") -> Self:
-        return type(self)(self.kernel, self.kernel.result(name, plain or {}, type(self), **read))
+        return type(self)(self.kernel, self.kernel._result(name, plain or {}, type(self), **read))
 
     def _tied(self, name: str, held: "Value | int | float", plain: dict[str, int], /, **read: "Value") -> Self:
         """Add an instruction that reads the old lanes of its destination, `held`."""
-        return type(self)(self.kernel, self.kernel.tied(name, plain, type(self), held, **read))
+        return type(self)(self.kernel, self.kernel._tied(name, plain, type(self), held, **read))
 
     def __eq__(self, other: object) -> Condition:  # type: ignore[override]
         return Condition([(self._less(other), EQUAL)])
@@ -144,24 +146,37 @@ class Value:
         return (self - other).number  # type: ignore[operator]
 
 
-class Float(Value):
-    """Lanes of FP32."""
+def _same_kind(other: Any, kind: type[Value]) -> Any:
+    """Return an operand that is of the other one's kind, or no value."""
+    if isinstance(other, Value) and not isinstance(other, kind):
+        given = type(other).__name__
+        says = (
+            "to_float converts, as_float keeps the bits" if kind is Float else "to_int16 converts, bits keeps the bits"
+        )
+        raise TypeError(
+            f"the other operand of a {kind.__name__} must be a {kind.__name__} or a number, not {given}; {says}"
+        )
+    return other
 
-    def __mul__(self, other: Value | float) -> "Float":
-        return self._new("SFPMUL", {"vc": 9}, va=self, vb=other)
+
+class Float(Value):
+    """Lanes of FP32; arithmetic and comparisons take another Float or a number."""
+
+    def __mul__(self, other: "Float | float") -> "Float":
+        return self._new("SFPMUL", {"vc": 9}, va=self, vb=_same_kind(other, Float))
 
     __rmul__ = __mul__
 
-    def __add__(self, other: Value | float) -> "Float":
-        return self._new("SFPADD", {"va": 10}, vb=self, vc=other)
+    def __add__(self, other: "Float | float") -> "Float":
+        return self._new("SFPADD", {"va": 10}, vb=self, vc=_same_kind(other, Float))
 
     def __radd__(self, other: float) -> "Float":
         return self._new("SFPADD", {"va": 10}, vb=other, vc=self)
 
-    def __sub__(self, other: Value | float) -> "Float":
+    def __sub__(self, other: "Float | float") -> "Float":
         if isinstance(other, int | float):
             return self + -other
-        return self._new("SFPMAD", {"vb": 11}, va=other, vc=self)
+        return self._new("SFPMAD", {"vb": 11}, va=_same_kind(other, Float), vc=self)
 
     def __rsub__(self, other: float) -> "Float":
         return self._new("SFPMAD", {"vb": 11}, va=self, vc=other)
@@ -222,17 +237,17 @@ class Float(Value):
 
 
 class Integer(Value):
-    """Lanes of integers, two's complement."""
+    """Lanes of integers, two's complement; arithmetic and comparisons take another Integer or a number."""
 
-    def __add__(self, other: Value | int) -> "Integer":
+    def __add__(self, other: "Integer | int") -> "Integer":
         if isinstance(other, int) and -2048 <= other < 2048:
             return self._new("SFPIADD", {"imm": other & 0xFFF, "mod": 5}, vc=self)
-        return self._tied("SFPIADD", self, {"mod": 4}, vc=self.kernel.integer(other))
+        return self._tied("SFPIADD", self, {"mod": 4}, vc=self.kernel.integer(_same_kind(other, Integer)))
 
-    def __sub__(self, other: Value | int) -> "Integer":
+    def __sub__(self, other: "Integer | int") -> "Integer":
         if isinstance(other, int) and -2048 < other <= 2048:
             return self + -other
-        return self._tied("SFPIADD", other, {"mod": 6}, vc=self)
+        return self._tied("SFPIADD", _same_kind(other, Integer), {"mod": 6}, vc=self)
 
     def __rsub__(self, other: int) -> "Integer":
         return self._tied("SFPIADD", self, {"mod": 6}, vc=self.kernel.integer(other))
@@ -268,6 +283,7 @@ class Integer(Value):
         return self._new("SFPSETSGN", {"imm": integer("sign", sign, range(2)), "mod": 1}, vc=self)
 
 
+@checked
 @dataclass
 class Kernel:
     """A kernel under construction.
@@ -298,11 +314,11 @@ class Kernel:
 
     def __post_init__(self) -> None:
         self.chip = member("chip", self.chip, Chip)
-        for each in self.reserved:
-            integer("reserved", each, REGISTERS)
+        self.reserved = tuple(integer("reserved", each, REGISTERS) for each in self.reserved)
 
     # Operands and results.
 
+    @checked
     def register(self, number: int) -> Float:
         """Return the lanes of a register: a constant of `PROGRAMMABLE`, or one of `reserved`."""
         return Float(self, integer("number", number, range(FIRST_VALUE)))
@@ -314,10 +330,10 @@ class Kernel:
     def integer(self, value: "Value | int") -> Integer:
         """Return lanes that hold an integer of 32 bits, or a value as it is."""
         if isinstance(value, Value):
-            return Integer(self, self.number(value, Integer))
+            return Integer(self, self._number(value, Integer))
         return Integer(self, self._loaded(integer("a literal", value, range(-1 << 31, 1 << 32)) & 0xFFFFFFFF))
 
-    def number(self, value: "Value | int | float", kind: type[Value]) -> int:
+    def _number(self, value: "Value | int | float", kind: type[Value]) -> int:
         """Return the number of a value, loaded before if it is a literal of that kind."""
         if isinstance(value, Value):
             if value.kernel is not self:
@@ -328,86 +344,92 @@ class Kernel:
     def _loaded(self, code: int) -> int:
         if code in CONSTANTS:
             return CONSTANTS[code]
-        number = self.new()
+        number = self._new()
         if code & 0xFFFF and code >> 16:
             for mod, half in ((10, code & 0xFFFF), (8, code >> 16)):
-                self.step("SFPLOADI", {"mod": mod, "imm": half, "vd": number}, (), ("vd",))
+                self._step("SFPLOADI", {"mod": mod, "imm": half, "vd": number}, (), ("vd",))
         else:
             mod = 2 if code & 0xFFFF else 0
-            self.step("SFPLOADI", {"mod": mod, "imm": code & 0xFFFF or code >> 16, "vd": number}, (), ("vd",))
+            self._step("SFPLOADI", {"mod": mod, "imm": code & 0xFFFF or code >> 16, "vd": number}, (), ("vd",))
         return number
 
-    def new(self) -> int:
+    def _new(self) -> int:
         self.count += 1
         return self.count - 1
 
-    def step(
+    def _step(
         self, name: str, fields: dict[str, int], reads: tuple[str, ...] = (), writes: tuple[str, ...] = ()
     ) -> None:
-        """Add an instruction."""
         self.steps.append(Step(name, fields, reads, writes))
 
-    def result(self, name: str, plain: dict[str, int], kind: type[Value], /, **read: "Value | int | float") -> int:
-        """Add an instruction that writes a new value; return its number."""
-        fields = {each: self.number(value, kind) for each, value in read.items()}
-        number = self.new()
-        self.step(name, {**plain, **fields, "vd": number}, tuple(read), ("vd",))
+    def _result(self, name: str, plain: dict[str, int], kind: type[Value], /, **read: "Value | int | float") -> int:
+        """Add an instruction that writes a new value; return the value's number."""
+        fields = {each: self._number(value, kind) for each, value in read.items()}
+        number = self._new()
+        self._step(name, {**plain, **fields, "vd": number}, tuple(read), ("vd",))
         return number
 
-    def tied(
+    def _tied(
         self, name: str, plain: dict[str, int], kind: type[Value], held: "Value | int | float", /, **read: "Value"
     ) -> int:
         """Add an instruction whose destination holds an operand before; return the number of the new value."""
-        fields = {each: self.number(value, kind) for each, value in read.items()}
-        number = self.result("SFPMOV", {}, kind, vc=held)
-        self.step(name, {**plain, **fields, "vd": number}, (*read, "vd"), ("vd",))
+        fields = {each: self._number(value, kind) for each, value in read.items()}
+        number = self._result("SFPMOV", {}, kind, vc=held)
+        self._step(name, {**plain, **fields, "vd": number}, (*read, "vd"), ("vd",))
         return number
 
     def copy(self, value: "Float | float") -> Float:
         """Return a new value with the same lanes, to assign to."""
-        return Float(self, self.result("SFPMOV", {}, Float, vc=value))
+        return Float(self, self._result("SFPMOV", {}, Float, vc=value))
 
     def copy_integer(self, value: "Integer | int") -> Integer:
         """Return a new value of integers, to assign to."""
-        return Integer(self, self.result("SFPMOV", {}, Integer, vc=value))
+        return Integer(self, self._result("SFPMOV", {}, Integer, vc=value))
 
     # Instructions that are no operators.
 
+    @checked
     def load(self, address: int = 0, mode: int = 0) -> Float:
         """Return the lanes of Dst at an address, in a mode of SFPLOAD; 0 is by SrcB's format."""
-        return Float(self, self.result("SFPLOAD", self._place(address, mode), Float))
+        return Float(self, self._result("SFPLOAD", self._place(address, mode), Float))
 
+    @checked
     def store(self, value: "Value | float", address: int = 0, mode: int = 0) -> None:
         """Write lanes to Dst at an address, in a mode of SFPSTORE."""
-        fields = {"vd": self.number(value, Float), **self._place(address, mode)}
-        self.step("SFPSTORE", fields, ("vd",))
+        fields = {"vd": self._number(value, Float), **self._place(address, mode)}
+        self._step("SFPSTORE", fields, ("vd",))
 
     def _place(self, address: int, mode: int) -> dict[str, int]:
+        address, mode = integer("address", address, ADDRESSES), integer("mode", mode, range(16))
         return {"mod": mode, "modifier": NO_INCREMENT[Chip(self.chip)], "address": address}
 
-    def min_max(self, low: Value, high: Value) -> None:
+    def min_max(self, low: "Value", high: "Value") -> None:
         """Sort two values in place, by sign and magnitude."""
+        for name, value in (("low", low), ("high", high)):
+            check_instance(name, value, Value)
         both = ("vd", "vc")
-        self.step("SFPSWAP", {"vd": low.number, "vc": high.number, "mod": 1}, both, both)
+        self._step("SFPSWAP", {"vd": self._number(low, Value), "vc": self._number(high, Value), "mod": 1}, both, both)
 
+    @checked
     def multiply_add(self, a: "Float | float", b: "Float | float", c: "Float | float", mod: int = 0) -> Float:
         """Return ``a * b + c`` in one SFPMAD; Blackhole's modifiers 1 and 2 negate `a` and `c`."""
-        integer("mod", mod, range(4 if self.chip is Chip.BLACKHOLE else 1), f" on {Chip(self.chip).value}")
-        return Float(self, self.result("SFPMAD", {"mod": mod}, Float, va=a, vb=b, vc=c))
+        mod = integer("mod", mod, range(4 if self.chip is Chip.BLACKHOLE else 1), f" on {Chip(self.chip).value}")
+        return Float(self, self._result("SFPMAD", {"mod": mod}, Float, va=a, vb=b, vc=c))
 
-    def lut(self, x: Float) -> Float:
+    def lut(self, x: "Float") -> Float:
         """Return SFPLUT of LReg 0 to 2 with the sign of `x`."""
         return self._looked_up(x, "SFPLUT", {"mod": 4})
 
-    def lut_fp32(self, x: Float, mode: int) -> Float:
+    @checked
+    def lut_fp32(self, x: "Float", mode: int) -> Float:
         """Return SFPLUTFP32 of LReg 0 to 2 and 4 to 6, by its modifier."""
         mirror = {"mod_mirror": mode} if self.chip is Chip.BLACKHOLE else {}
         return self._looked_up(x, "SFPLUTFP32", {"mod": mode, **mirror})
 
     def _looked_up(self, x: Float, name: str, plain: dict[str, int]) -> Float:
-        number = self.result("SFPMOV", {}, Float, vc=x)
+        number = self._result("SFPMOV", {}, Float, vc=x)
         self.pinned[number] = LUT_INPUT
-        self.step(name, {**plain, "vd": number}, ("vd",), ("vd",))
+        self._step(name, {**plain, "vd": number}, ("vd",), ("vd",))
         return Float(self, number)
 
     def text(self, lines: str) -> None:
@@ -415,10 +437,11 @@ class Kernel:
 
         Registers that the text names are to be `reserved` if the kernel has values besides.
         """
+        check_instance("lines", lines, str)
         for word in assemble(lines.replace("{m}", str(NO_INCREMENT[Chip(self.chip)])), chip=self.chip):
             decoded = decode(word, chip=self.chip)
             registers = tuple(each for each in REGISTER_FIELDS if each in decoded.fields)
-            self.step(decoded.name, dict(decoded.fields), registers, registers[:1])
+            self._step(decoded.name, dict(decoded.fields), registers, registers[:1])
 
     # Conditions.
 
@@ -427,28 +450,29 @@ class Kernel:
         """Enable in the block only lanes for which a condition holds, of those enabled around it."""
         check_instance("condition", condition, Condition)
         if self.depth:
-            self.step("SFPPUSHC", {})
+            self._step("SFPPUSHC", {})
         self.depth += 1
         self.narrow(condition)
         yield
         self.depth -= 1
         if self.depth:
-            self.step("SFPPOPC", {})
+            self._step("SFPPOPC", {})
         else:
-            self.step("SFPENCC", {"imm": 3, "mod": 10})
+            self._step("SFPENCC", {"imm": 3, "mod": 10})
 
     def narrow(self, condition: Condition) -> None:
         """Disable lanes for which a condition does not hold until the `where` block ends."""
+        check_instance("condition", condition, Condition)
         for value, test in condition.tests:
-            self.step("SFPSETCC", {"vc": value, "mod": test}, ("vc",))
+            self._step("SFPSETCC", {"vc": value, "mod": test}, ("vc",))
         if condition.inverted:
-            self.step("SFPCOMPC", {})
+            self._step("SFPCOMPC", {})
 
     def otherwise(self) -> None:
         """In a `where` block: enable from here on the lanes for which its condition does not hold."""
         if not self.depth:
             raise ValueError("otherwise must stand in a where block")
-        self.step("SFPCOMPC", {})
+        self._step("SFPCOMPC", {})
 
     # From steps to words.
 
@@ -457,6 +481,8 @@ class Kernel:
 
         Raises
         ------
-        ValueError : more values at once than registers.
+        ValueError : a `where` block is open; more values at once than registers.
         """
+        if self.depth:
+            raise ValueError(f"where blocks must be closed before words, not {self.depth} open")
         return words_of(self.steps, self.pinned, self.reserved, Chip(self.chip))

@@ -184,7 +184,7 @@ L1 = {"l1_a": np.full(2 * 576, 100, np.uint8), "l1_b": np.full(2 * 1088, 101, np
 ADDING = llk.Case(**CASE | {"out_format": 5, "l1_accumulate": True})
 BEFORE = np.zeros(2048, np.uint8)
 LLK = {
-    "Case": CASE | {"words": ()},
+    "Case": CASE | {"seed": 0, "words": ()},
     "compare": {"case": ADDING, **L1, "device_l1": BEFORE, "l1_before": BEFORE},
     "expected": {"case": ADDING, **L1, "l1_before": BEFORE},
     "Mode": {"chip": "blackhole", "approximate": True, "dst32": True},
@@ -202,7 +202,34 @@ SFPLOAD vd=1, address=2
 SFPADDI vd=1, imm=0x3F80
 SFPSTORE vd=1
 """
+KERNEL = sfpu.Kernel("blackhole")
+VALUE = KERNEL.register(0)
+
+
+def kernel():
+    """Return the kernel of `VALUE`, without steps."""
+    fresh = vars(sfpu.Kernel(KERNEL.chip))
+    vars(KERNEL).clear()
+    vars(KERNEL).update(fresh)
+    return KERNEL
+
+
 SFPU = {
+    "Kernel": {"chip": "wormhole", "reserved": (1, 2)},
+    "Kernel.constant": {"self": kernel, "value": 1.5},
+    "Kernel.copy": {"self": kernel, "value": VALUE},
+    "Kernel.copy_integer": {"self": kernel, "value": VALUE.bits},
+    "Kernel.integer": {"self": kernel, "value": 3},
+    "Kernel.load": {"self": kernel, "address": 2, "mode": 3},
+    "Kernel.lut": {"self": kernel, "x": VALUE},
+    "Kernel.lut_fp32": {"self": kernel, "x": VALUE, "mode": 7},
+    "Kernel.min_max": {"self": kernel, "low": VALUE, "high": VALUE},
+    "Kernel.multiply_add": {"self": kernel, "a": VALUE, "b": 2.0, "c": 0.5, "mod": 3},
+    "Kernel.narrow": {"self": kernel, "condition": VALUE < 0},
+    "Kernel.register": {"self": kernel, "number": 3},
+    "Kernel.store": {"self": kernel, "value": VALUE, "address": 2, "mode": 3},
+    "Kernel.text": {"self": kernel, "lines": "SFPNOP"},
+    "Kernel.where": {"self": kernel, "condition": VALUE < 0},
     "Lanes": {"batch": (2, 3)},
     "run": {
         "words": isa.assemble(ADDED),

@@ -189,6 +189,33 @@ def test_what_is_refused():
     k.store(first + second)
     with pytest.raises(ValueError, match="values at once in register 3 must be 1, not 2"):
         k.words()
+    k = Kernel("wormhole")
+    with (
+        k.where(k.load() < 0),
+        pytest.raises(ValueError, match="where blocks must be closed before words, not 1 open"),
+    ):
+        k.words()
+
+
+MIXED = {
+    "+": lambda x, n: x + n,
+    "-": lambda x, n: x - n,
+    "*": lambda x, n: x * n,
+    "<": lambda x, n: x < n,
+    "integer +": lambda x, n: n + x,
+    "integer -": lambda x, n: n - x,
+    "integer ==": lambda x, n: n == x,
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_a_float_and_an_integer_are_not_mixed(name):
+    k = Kernel("wormhole")
+    x = k.load()
+    kind, other = ("Integer", "Float") if "integer" in name else ("Float", "Integer")
+    says = f"the other operand of a {kind} must be a {kind} or a number, not {other}; .* converts"
+    with pytest.raises(TypeError, match=says):
+        MIXED[name](x, x.exponent())
 
 
 NUMBERS = [

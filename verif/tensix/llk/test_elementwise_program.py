@@ -64,6 +64,10 @@ def test_errors():
         ElementwiseKernel(op="matmul")
     with pytest.raises(ValueError, match="function must be"):
         ElementwiseKernel(op="datacopy", function="silus")
+    with pytest.raises(
+        ValueError, match="function must be one of one operand with its result in the same place, not ema"
+    ):
+        ElementwiseKernel(op="datacopy", function="ema")
     kernel = ElementwiseKernel(op="elwadd")
     with pytest.raises(ValueError, match=f"left must have 1 to {MOST_TILES} tiles, not {MOST_TILES + 1}"):
         kernel.program(tiles(1, MOST_TILES + 1), tiles(1, 1))

@@ -83,12 +83,59 @@ def test_departures_of_the_function_are_named():
         assert (report.stage, cause in report.causes) == ("dst", True), report.causes
 
 
+UINT16 = {"in_a": "UInt16", "register_format": "INT16", "mid_format": "INT16", "out_format": "UInt16"}
+
+
+@pytest.mark.parametrize("chip", Chip)
+def test_three_operands_random_numbers_integers_and_registers_that_carry(chip):
+    (left, right), (a, b) = operands(6)
+    shape, below = {"dimensions_a": (32, 64), "chip": chip}, {"in_b": "BF16", "dimensions_b": (64, 64)}
+    for name in ("where", "addcmul"):
+        case = llk.Case(op="sfpu", function=name, **BF16, **shape, **below)
+        device = llk.expected(case, left, np.concatenate([right, left])).l1
+        assert np.array_equal(device.view("<u2"), llk.apply(name, [a, b, a], chip=chip))
+    for name, options in (("dropout", {"seed": 7, "parameters": {"probability": 0.25}}), ("cumsum", {})):
+        case = llk.Case(op="sfpu", function=name, **BF16, **shape, **options)
+        assert np.array_equal(llk.expected(case, left).l1.view("<u2"), llk.apply(name, a, chip=chip, **options))
+    product = llk.Case(op="sfpu", function="mul_uint16", in_b="UInt16", **UINT16, **shape, dimensions_b=(32, 64))
+    assert np.array_equal(llk.expected(product, left, right).l1.view("<u2"), a * b & 0xFFFF)
+    numbers = np.arange(2048, dtype="<u2") % 1000
+    wide = llk.Case(
+        op="sfpu",
+        function="typecast_uint16_to_fp16b",
+        **UINT16 | {"mid_format": "BF16", "out_format": "BF16"},
+        **shape,
+    )
+    floats = llk.expected(wide, numbers.view(np.uint8)).l1
+    assert np.array_equal(floats.view("<u2"), llk.apply(wide.function, numbers.astype(np.uint32), chip=chip))
+    narrow = llk.Case(
+        op="sfpu",
+        function="typecast_fp32_to_uint16",
+        **BF16 | {"mid_format": "INT16", "out_format": "UInt16"},
+        **shape,
+    )
+    back = llk.expected(narrow, floats).l1.view("<u2")
+    assert np.array_equal(back[numbers < 256], numbers[numbers < 256])
+    half = llk.Case(
+        op="sfpu", function="cast_fp32_to_fp16a", **BF16 | {"mid_format": "FP16", "out_format": "FP16"}, **shape
+    )
+    exact = (a << 16).view(np.float32).astype(np.float16)
+    assert np.array_equal(llk.expected(half, left).l1.view("<f2"), exact)
+
+
 REFUSED = (
     ({}, "function or words must be given with sfpu, one of them, not neither"),
     ({"function": "exp", "words": (1,)}, "function or words must be given with sfpu, one of them, not both"),
-    ({"function": "where"}, "function must be one of one or two operands and Dst's format in a case, not where"),
-    ({"function": "cumsum"}, "function must be one of tensix.llk.FUNCTIONS, not cumsum, which carries sums"),
-    ({"function": "dropout"}, "function must be one of one or two operands and Dst's format in a case, not dropout"),
+    ({"function": "where"}, "in_b must be a format with where, not None"),
+    ({"function": "where", "in_b": "BF16"}, "dimensions_b must be (64, 32) for 2 operands, not (32, 32)"),
+    ({"function": "ema"}, "function must be one with its result in the first operand's place in a case, not ema"),
+    (
+        {"function": "reshuffle_rows"},
+        "function must be one of tensix.llk.FUNCTIONS, not reshuffle_rows, which moves rows",
+    ),
+    ({"function": "mul_uint16", "in_b": "BF16"}, "register_format must be INT16 with mul_uint16, not BF16"),
+    ({"function": "exp", **UINT16}, "register_format must be another format with exp, not INT16"),
+    ({"op": "datacopy", "seed": 1}, "seed must be left out with datacopy, not 1"),
     ({"function": "exp", "in_b": "BF16"}, "in_b must be None with exp, not BF16"),
     ({"function": "max"}, "in_b must be a format with max, not None"),
     ({"function": "exp", "approximate": True}, "approximate must be False with exp, not True"),

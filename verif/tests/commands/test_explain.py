@@ -446,6 +446,10 @@ MISTAKES = [
     ),
     ("tensix --sfpu exp --x 1 --phase 1", "--phase does not go with --sfpu"),
     ("tensix --sfpu exp --x 1 --output 0,0", "--output does not go with --sfpu"),
+    (
+        "tensix --sfpu cumsum --x 1",
+        "--sfpu must be a function of single datums, not cumsum, which works on a whole tile",
+    ),
     ("tensix --sfpu exp --x 1,2", "operands of --x must be 1 with --sfpu exp, not 2"),
     ("tensix --sfpu exp --x 1 --fast", "fast must be False with exp, not True"),
     ("tensix --sfpu exp --x 1,2,3,4", "--x must have up to 3 operands, not 4"),

@@ -1,5 +1,6 @@
 """A named function of the Vector unit on words of Dst, all tiles at once."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -47,12 +48,13 @@ def apply(
     parameters : a mapping of the function's parameters to numbers; None leaves them out.
     chip, approximate, fast, dst32 : as of `Mode`.
     src_b_format : format of SrcB, by which a 16-bit Dst is BF16 or FP16.
-    seed : PRNG_SEED of functions that draw random numbers; their tiles follow each other.
+    seed : PRNG_SEED of functions that draw random numbers; their tiles, and those of functions that carry registers, follow each
+        other.
     numerics : None is those of the chip's preset.
 
     Returns
     -------
-    uint32 of the operands' shape.
+    uint32 of the operands' shape; of a function with several results one after the other along a first axis.
 
     Raises
     ------
@@ -72,22 +74,55 @@ def apply(
         check_width(f"operands[{number}]", each, 32 if dst32 else 16)
     shape = arrays[0].shape
     numerics = CHIP_PRESETS[Chip(mode.chip)].numerics if numerics is None else numerics
-    words = found.words(mode, **numbers_by_name(() if parameters is None else parameters))
-    if found.reads_uint16:
-        arrays = [from_physical(each, DST16_BF16) for each in arrays]
-    tiles = np.concatenate([_tiles(each) for each in arrays], axis=1)
-    options: dict[str, Any] = {"fp32": dst32, "src_b_format": src_b_format, "chip": mode.chip, "numerics": numerics}
+    given = numbers_by_name(() if parameters is None else parameters)
+    indices = () if dst32 else found.indices
+    for number, each in enumerate(arrays):
+        if found.reads_uint16 or number in indices:
+            arrays[number] = from_physical(each, DST16_BF16)
+    filled = arrays + [np.zeros(shape, np.uint32)] * (found.tiles - found.operands)
+    tiles = np.concatenate([_tiles(each) for each in filled], axis=1)
     seed = integer("seed", seed, range(1 << 32))
-    if found.draws:
+    after = after_function(found, mode, given, tiles, src_b_format=src_b_format, seed=seed, numerics=numerics)
+    results = []
+    for number in found.results:
+        words = (
+            after[:, number * TILE_ROWS : (number + 1) * TILE_ROWS].reshape(-1)[: int(np.prod(shape))].reshape(shape)
+        )
+        results.append(to_physical(words, DST16_BF16) if found.writes_uint16 or number in indices else words)
+    return results[0] if len(results) == 1 else np.stack(results)
+
+
+def after_function(
+    found: Function,
+    mode: Mode,
+    parameters: Mapping[str, Any],
+    tiles: np.ndarray,
+    *,
+    src_b_format: Format | int | str,
+    seed: int,
+    numerics: TensixNumerics,
+) -> np.ndarray:
+    """Return logical Dst words [n, rows, 16] after a function; those of an FP16 result as FP16.
+
+    Tiles of functions that draw random numbers or carry registers follow each other on one unit.
+    """
+    words = found.words(mode, **parameters)
+    options: dict[str, Any] = {
+        "fp32": mode.dst32,
+        "src_b_format": src_b_format,
+        "chip": mode.chip,
+        "numerics": numerics,
+    }
+    if not (found.draws or found.carries):
+        after = run(words, tiles, **options)
+    else:
         lanes = Lanes((), numerics)
         lanes.prng[:] = Prng(seed).state
-        after = np.array([run(words, each, lanes=lanes, **options) for each in tiles], np.uint32).reshape(tiles.shape)
-    else:
-        after = run(words, tiles, **options)
-    result = after[:, :TILE_ROWS].reshape(-1)[: int(np.prod(shape))].reshape(shape)
-    if found.writes_uint16:
-        return to_physical(result, DST16_BF16)
-    return from_physical(to_physical(result, DST16_BF16), DST16_FP16) if found.writes_fp16 else result
+        following = found.words(mode, **{**parameters, "first": 0}) if found.carries else words
+        after = tiles.copy()
+        for number, each in enumerate(tiles):
+            after[number] = run(following if number else words, each, lanes=lanes, **options)
+    return from_physical(to_physical(after, DST16_BF16), DST16_FP16) if found.writes_fp16 else after
 
 
 def _tiles(words: np.ndarray) -> np.ndarray:

@@ -1,27 +1,71 @@
-"""Comparisons with 0 and tests of a float's class, 1 or 0 for each datum; rounding to integers.
+"""Comparisons with 0 or a number and tests of a float's class, 1 or 0 for each datum; rounding to integers.
 
 Ref: tt-llk 36b092e, ckernel_sfpu_comp.h, _isinf_isnan.h, _rounding_ops.h.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from bitpath.golden.arrays.arguments import integer
 from bitpath.golden.tensix.llk.functions.function import Function, Mode, unary
-from bitpath.golden.tensix.sfpu.kernel import Condition, Float, Kernel
+from bitpath.golden.tensix.sfpu.kernel import Condition, Float, Integer, Kernel
+
+INT32 = 4
+"""Load and store mode."""
 
 
-def _flag(test: Callable[[Float], Condition], *, of_true: float = 1.0) -> Callable[..., None]:
+def _flag(test: Callable[..., Condition], *, of_true: float = 1.0) -> Callable[..., None]:
     """Return the body of a test: one number where it holds, the other elsewhere."""
 
-    def computed(k: Kernel, mode: Mode, x: Float) -> Float:
+    def computed(k: Kernel, mode: Mode, x: Float, **parameters: float) -> Float:
         result = k.copy(0.0)
-        with k.where(test(x)):
+        with k.where(test(x, **parameters)):
             result.assign(of_true)
             k.otherwise()
             result.assign(1.0 - of_true)
         return result
 
     return unary(computed)
+
+
+def _integer_flag(test: Callable[[Integer], Condition]) -> Callable[..., None]:
+    """Return the body of a test of an integer of 32 bits: 1 where it holds, 0 elsewhere."""
+
+    def body(k: Kernel, mode: Mode) -> None:
+        x, result = k.load(mode=INT32).bits, k.copy_integer(0)
+        with k.where(test(x)):
+            result.assign(1)
+        k.store(result, mode=INT32)
+
+    return body
+
+
+ORDERS: dict[str, Callable[[Integer, int], Condition]] = {
+    "eq": lambda x, value: x == value,
+    "ne": lambda x, value: x != value,
+    "gt": lambda x, value: x > value,
+    "lt": lambda x, value: x < value,
+    "ge": lambda x, value: x >= value,
+    "le": lambda x, value: x <= value,
+}
+MIRRORED = {"eq": "eq", "ne": "ne", "gt": "lt", "lt": "gt", "ge": "le", "le": "ge"}
+
+
+def _ordered_body(k: Kernel, mode: Mode, *, value: int, order: str) -> None:
+    """Compare integers of the number's sign by their difference or, below 0 on Wormhole, by their magnitudes."""
+    value = integer("value", value, range(1 - (1 << 31), 1 << 31))
+    x, result, below = k.load(mode=INT32), k.copy_integer(0), value < 0
+    with k.where(x.bits < 0 if below else x.bits >= 0):
+        if below and not mode.blackhole:
+            holds = ORDERS[MIRRORED[order]](x.with_sign(0).bits, -value)
+        else:
+            holds = ORDERS[order](x.bits, value)
+        with k.where(holds):
+            result.assign(1)
+        if order in ("ne", *(("gt", "ge") if below else ("lt", "le"))):
+            k.otherwise()
+            result.assign(1)
+    k.store(result, mode=INT32)
 
 
 COMPARISONS: dict[str, tuple[Callable[[Float], Condition], float]] = {
@@ -36,6 +80,23 @@ COMPARISONS: dict[str, tuple[Callable[[Float], Condition], float]] = {
     "isposinf": (lambda x: (x.bits >= 0) & (x.exponent() == 128) & (x.mantissa() == 0), 1.0),
     "isneginf": (lambda x: (x.bits < 0) & (x.exponent() == 128) & (x.mantissa() == 0), 1.0),
     "isfinite": (lambda x: x.exponent() == 128, 0.0),
+}
+
+WITH_NUMBER: dict[str, tuple[Callable[..., Condition], float]] = {
+    "unary_eq": (lambda x, value: x == value, 1.0),
+    "unary_ne": (lambda x, value: x == value, 0.0),
+    "unary_gt": (lambda x, value: x > value, 1.0),
+    "unary_lt": (lambda x, value: x < value, 1.0),
+    "unary_ge": (lambda x, value: x >= value, 1.0),
+    "unary_le": (lambda x, value: x <= value, 1.0),
+}
+OF_INTEGERS: dict[str, Callable[[Integer], Condition]] = {
+    "equal_zero_int32": lambda x: x == 0,
+    "not_equal_zero_int32": lambda x: x != 0,
+    "less_than_zero_int32": lambda x: x < 0,
+    "greater_than_zero_int32": lambda x: x > 0,
+    "less_than_equal_zero_int32": lambda x: x <= 0,
+    "greater_than_equal_zero_int32": lambda x: x >= 0,
 }
 
 TRUNC = """SFPLOAD vd=0, modifier={m}
@@ -81,6 +142,17 @@ def _round(k: Kernel, mode: Mode, x: Float, *, decimals: int) -> Float:
 
 FUNCTIONS = (
     *(Function(name=name, body=_flag(test, of_true=one)) for name, (test, one) in COMPARISONS.items()),
+    *(
+        Function(name=name, body=_flag(test, of_true=one), parameters={"value": 1.0})
+        for name, (test, one) in WITH_NUMBER.items()
+    ),
+    *(
+        Function(
+            name=f"unary_{order}_int32", body=partial(_ordered_body, order=order), dst32=True, parameters={"value": 1}
+        )
+        for order in ORDERS
+    ),
+    *(Function(name=name, body=_integer_flag(test), dst32=True) for name, test in OF_INTEGERS.items()),
     Function(name="trunc", body=_rounded(lambda mode: "")),
     Function(name="floor", body=_rounded(_floor)),
     Function(name="ceil", body=_rounded(_ceil)),

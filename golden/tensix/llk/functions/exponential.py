@@ -10,7 +10,7 @@ files of sigmoid (00b0fa3), tanh (03725f2) and SiLU (015056e).
 from typing import Any
 
 from bitpath.golden.tensix.llk.functions.function import P0, P1, P2, Function, Mode, bf16, codes, horner, unary
-from bitpath.golden.tensix.sfpu.kernel import Float, Kernel
+from bitpath.golden.tensix.sfpu.kernel import Float, Integer, Kernel
 
 INFINITY, NAN = float("inf"), float("nan")
 INVERSE_LN2 = 1.4426950216293334961
@@ -123,15 +123,20 @@ def exp_fp32(k: Kernel, x: Float) -> Float:
             with k.where(exponent == 255):
                 result.assign(NAN)
                 k.otherwise()
-                magic = k.constant(MAGIC)
-                shifted = z + magic
-                rounded = shifted - magic
-                power = shifted.bits - magic.bits
-                high = rounded * -0.6931152343750000 + x
-                rest = rounded * -3.19461832987e-05 + high
+                rest, power = reduced(k, x, z)
                 series = horner(rest, 1.0, 1.0, 0.5, 1 / 6, 1 / 24, 1 / 120, 1 / 720, 1 / 5040)
                 result.assign(series.with_exponent(series.exponent(biased=True) + power))
     return result
+
+
+def reduced(k: Kernel, x: Float, z: Float) -> tuple[Float, Integer]:
+    """Return x less the multiple of ln 2 nearest to it, and the factor; z is x / ln 2."""
+    magic = k.constant(MAGIC)
+    shifted = z + magic
+    rounded = shifted - magic
+    power = shifted.bits - magic.bits
+    high = rounded * -0.6931152343750000 + x
+    return rounded * -3.19461832987e-05 + high, power
 
 
 def exp_modern(k: Kernel, mode: Mode, x: Float) -> Float:
@@ -276,6 +281,11 @@ def _tanh(k: Kernel, mode: Mode, x: Float) -> Float:
         one = k.copy(1.0)
         k.min_max(y, one)
         return y.with_sign(x).to_bf16()
+    return tanh_fp32(k, mode, x)
+
+
+def tanh_fp32(k: Kernel, mode: Mode, x: Float) -> Float:
+    """Return tanh with the accuracy of FP32, by a polynomial below 0.6 and by the mode's sigmoid above."""
     result, magnitude = k.copy(0.0), abs(x)
     with k.where(magnitude < 0.6):
         square = x * x

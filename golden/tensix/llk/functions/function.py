@@ -81,8 +81,11 @@ class Function:
     result : format of Dst's words afterwards, None if it is that of before.
     reads_uint16, writes_uint16 : True if the operands, or the result, are 16-bit integers, in the register's own order.
     writes_fp16 : True if the result is FP16.
+    results : tiles that hold results afterwards, by number, the operands' and those after them.
+    indices : operands that are integers by number: of 32 bits in a 32-bit Dst, else of 16 bits in the register's own order.
     once : True if the body is not an iteration but works on the whole tile.
     draws : True if it draws random numbers.
+    carries : True if registers carry to the next tile; the parameter `first` is 0 for all tiles but the first.
     source : where it is published.
     """
 
@@ -97,9 +100,17 @@ class Function:
     reads_uint16: bool = False
     writes_uint16: bool = False
     writes_fp16: bool = False
+    results: tuple[int, ...] = (0,)
+    indices: tuple[int, ...] = ()
     once: bool = False
     draws: bool = False
+    carries: bool = False
     source: str = "tt-llk 36b092e"
+
+    @property
+    def tiles(self) -> int:
+        """Tiles of Dst that it reads or writes."""
+        return max(self.operands, max(self.results) + 1)
 
     def checked_parameters(self, mode: Mode, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Return the parameters with their defaults.

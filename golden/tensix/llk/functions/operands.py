@@ -2,14 +2,14 @@
 
 Ref: tt-llk 36b092e, ckernel_sfpu_binary.h, _where.h, _binary_bitwise.h, _shift.h, _add_int.h, _sub_int.h, _mul_int.h,
 _add_top_row.h;
-tt-metal, llk_sfpu, the files of the minimum and maximum (12e6b04).
+tt-metal, llk_sfpu, the files of the minimum and maximum (12e6b04) and of addcmul (2b02a2c).
 """
 
 from collections.abc import Callable
 
 from bitpath.golden.tensix.llk.functions.exponential import reciprocal, reciprocal_setup
 from bitpath.golden.tensix.llk.functions.function import P0, P1, TILE_ROWS, Function, Mode, binary
-from bitpath.golden.tensix.sfpu.kernel import Float, Kernel
+from bitpath.golden.tensix.sfpu.kernel import Float, Kernel, fp32_code
 
 FP32, INT32, LOW = 3, 4, 6
 """Load and store modes; LOW is of 16 bits, zero-extended."""
@@ -34,6 +34,21 @@ def _where_body(k: Kernel, mode: Mode) -> None:
         SFPLOAD vd=1, mod={load}, modifier={{m}}, address={2 * TILE_ROWS}
         SFPENCC
         SFPSTORE vd=1, mod={load}, modifier={{m}}"""
+    )
+
+
+def _addcmul_body(k: Kernel, mode: Mode, *, value: float) -> None:
+    load = FP32 if mode.dst32 else 0
+    rounding = "" if mode.dst32 else "SFP_STOCH_RND vc=5, vd=5, mod=1"
+    k.text(
+        f"""SFPLOAD vd=1, mod={load}, modifier={{m}}, address={TILE_ROWS}
+        SFPMUL va=1, vb=3, vc=9, vd=4
+        SFPLOAD vd=0, mod={load}, modifier={{m}}
+        SFPLOAD vd=2, mod={load}, modifier={{m}}, address={2 * TILE_ROWS}
+        SFPMAD va=2, vb=4, vc=0, vd=5
+        SFPNOP
+        {rounding}
+        SFPSTORE vd=5, mod={load}, modifier={{m}}"""
     )
 
 
@@ -157,5 +172,13 @@ FUNCTIONS = (
         writes_uint16=True,
     ),
     Function(name="add_top_row", body=_add_top_row_body, operands=2, dst32=True, once=True),
+    Function(
+        name="addcmul",
+        body=_addcmul_body,
+        setup=lambda mode, value: {3: fp32_code(value)},
+        operands=3,
+        parameters={"value": 1.0},
+        source="tt-metal 2b02a2c",
+    ),
     Function(name="where", body=_where_body, operands=3),
 )

@@ -7,29 +7,33 @@ from bitpath.golden.tensix.llk.functions import (
     exponential,
     logarithm,
     operands,
+    quantisation,
     roots,
+    tiles,
+    topk,
     typecasts,
 )
 from bitpath.golden.tensix.llk.functions.function import Function
 
-FUNCTIONS: dict[str, Function] = {
-    each.name: each
-    for module in (exponential, roots, logarithm, activations, comparisons, typecasts, operands)
-    for each in module.FUNCTIONS
-}
+MODULES = (
+    exponential,
+    roots,
+    logarithm,
+    activations,
+    comparisons,
+    typecasts,
+    operands,
+    quantisation,
+    tiles,
+    topk,
+)
+FUNCTIONS: dict[str, Function] = {each.name: each for module in MODULES for each in module.FUNCTIONS}
 """Functions by name."""
 
 ABSENT = {
-    "topk_local_sort": "sorts across the rows of several tiles",
-    "topk_merge": "merges sorted rows of several tiles",
-    "topk_rebuild": "sorts merged rows of several tiles",
-    "reduce": "reduces across rows and faces",
-    "cumsum": "carries sums from row to row and from tile to tile",
-    "welfords": "carries mean and variance from tile to tile",
-    "ema": "carries an average from row to row",
-    "max_pool_indices": "moves pairs of values and indices across rows",
+    "reduce_custom": "reduces a block of 4 x 2 tiles with address modifiers and a semaphore of its own",
+    "max_pool_indices_generic": "keeps its accumulator in tiles that a loop of the caller numbers",
     "reshuffle_rows": "moves rows by indices that a RISC-V core reads from L1",
-    "quant": "has forms for integer formats that a Dst of this model does not tell apart",
     **dict.fromkeys(
         (
             "typecast_uint16_to_fp32",
@@ -39,7 +43,6 @@ ABSENT = {
         ),
         "loads and stores words of 16 and of 32 bits at the same address, which are different rows by the pages",
     ),
-    "addcmul": "is published outside the kernel library's tests",
 }
 """Functions of the kernel library that are not there, each with the reason."""
 

@@ -74,13 +74,16 @@ TYPECASTS = {
 }
 """Load mode, lines, register with the result, and store mode by name."""
 
+RESULTS = {INT32: Format.INT32, LOW: Format.INT16, FP16: Format.FP16}
+"""Format of Dst's words by the store mode."""
+
 FUNCTIONS = tuple(
     Function(
         name=name,
         body=_text(load, lines, register, store),
         setup=(lambda mode: {P0: 1, P1: 0x7FFF}) if lines is ROUND_EVEN else lambda mode: {},
         dst32=INT32 in (load, store),
-        result=Format.INT32 if store == INT32 else Format.FP32 if load == INT32 else None,
+        result=RESULTS.get(store, Format.FP32 if load == INT32 else Format.BF16 if load == LOW else None),
         reads_uint16=load == LOW,
         writes_uint16=store == LOW,
         writes_fp16=store == FP16,
