@@ -15,8 +15,9 @@ contexts are not modelled.
 Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddressGenerator: 3930471, of Blackhole f82128b.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from inspect import unwrap
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,6 +38,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Format,
     WordLayout,
 )
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.golden.tensix.operands.counters import Channel, pacr_modifier
@@ -87,8 +89,7 @@ PACKING = (
 """Fields that `Settings` and a conversion come from."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Store:
+class Store(NamedTuple):
     """The datums that one packer takes of Dst, its conversion, and its address in L1 unless it continues.
 
     Attributes
@@ -113,15 +114,17 @@ class Store:
 
 def pacr(state: State, thread: int, instruction: Instruction) -> None:
     """Execute PACR; raises as `stores_of`, and ValueError for formats that `pack` does not convert, with L1 and packers as before."""
-    stores, packers = stores_of(state, thread, instruction), [replace(each) for each in state.packers]
+    stores = stores_of(state, thread, instruction)
+    places = [(each.data, each.exponents, each.taken) for each in state.packers]
     written: Written = []
     try:
-        for store in stores:
-            _store(state, thread, instruction, store, written)
+        for together in _together(state, thread, stores):
+            _store(state, thread, instruction, together, written)
     except ValueError:
         for address, before in reversed(written):
             state.l1[address : address + before.size] = before
-        state.packers = packers
+        for place, was in zip(state.packers, places, strict=True):
+            place.data, place.exponents, place.taken = was
         raise
     if word := state.config.of_thread("pack_modifier", thread, instruction["modifier"]):
         for each in {_counters_thread(state, thread, instruction, store.packer) for store in stores}:
@@ -133,16 +136,69 @@ Written = list[tuple[int, np.ndarray]]
 """Addresses of L1 that an instruction has written, with the bytes before."""
 
 
-def _store(state: State, thread: int, instruction: Instruction, store: Store, written: Written) -> None:
-    """Write what one packer takes of Dst."""
-    words = _read(state, instruction, store)
-    place = state.packers[store.packer]
-    if place.data is None:
-        place.data, place.exponents = store.data, store.exponents
-    if words.size:
-        _write(state, thread, instruction, store, words, written)
-    if instruction["last"] or instruction["flush"]:
-        _end(state, store, written)
+class Conversion(NamedTuple):
+    """Settings of a packer's conversion; equal settings are one object.
+
+    Attributes
+    ----------
+    packing : a `pack_loop.Packing`.
+    masks : edge masks, or None if all datums stay.
+    """
+
+    packing: Any
+    masks: "EdgeMasks | None"
+
+
+def _together(state: State, thread: int, stores: list[Store]) -> Iterator[list[Store]]:
+    """Yield the stores in their order, neighbours together that convert as many whole rows alike.
+
+    A store that adds to L1 stands alone, since it may read bytes that the one before has written; so does one with edge masks.
+    """
+    found, packers = stores[:1], [store.packer for store in stores]
+    joins = state.configured(PACKING, _joins, thread, *packers) if len(stores) > 1 else ()
+    for store, joined in zip(stores[1:], joins, strict=True):
+        if not joined or store.count != found[0].count or store.count % BLOCK or not store.count:
+            yield found
+            found = []
+        found.append(store)
+    yield found
+
+
+def _joins(state: State, thread: int, *packers: int) -> list[bool]:
+    """Return for each packer but the first whether it may convert with the one before, by fields of `PACKING` alone."""
+    configured = _settings(state, thread, *packers)
+    try:
+        conversions = [_conversion_of(state, thread, *each) for each in zip(packers, configured, strict=True)]
+    except ValueError:
+        return [False] * (len(packers) - 1)
+    own = [*zip(conversions, configured, strict=True)]
+    return [
+        conversion.packing is before.packing
+        and settings.layout is settings_before.layout
+        and conversion.masks is None
+        and not settings.accumulates
+        for (before, settings_before), (conversion, settings) in pairwise(own)
+    ]
+
+
+def _store(state: State, thread: int, instruction: Instruction, stores: list[Store], written: Written) -> None:
+    """Write what packers that convert alike take of Dst."""
+    words, ends = _read(state, instruction, stores), instruction["last"] or instruction["flush"]
+    for store in stores:
+        place = state.packers[store.packer]
+        if place.data is None:
+            place.data, place.exponents = store.data, store.exponents
+    pieces = _converted(state, thread, instruction, stores, words) if words.size else []
+    for number, store in enumerate(stores):
+        place = state.packers[store.packer]
+        if pieces:
+            exponents, data = pieces[number]
+            place.taken += 0 if instruction["zero"] else words.shape[1]
+            if exponents.size:
+                place.exponents = _put(state, place.exponents, exponents, written)
+            place.data = _put(state, place.data, data, written)
+        if ends:
+            _end(state, store, written)
 
 
 def stores_of(state: State, thread: int, instruction: Instruction) -> list[Store]:
@@ -158,7 +214,16 @@ def stores_of(state: State, thread: int, instruction: Instruction) -> list[Store
             raise ValueError(f"{field} must be 0 in PACR: golden does not model it; not {instruction[field]}")
     if instruction["override_thread"] and state.chip is Chip.BLACKHOLE:
         raise ValueError("override_thread must be 0 in PACR of blackhole: golden does not model it; not 1")
-    return [_store_of(state, thread, instruction, packer) for packer in _packers(state, instruction)]
+    packers = _packers(state, instruction)
+    adcs = [state.adc[_counters_thread(state, thread, instruction, packer)].packers for packer in packers]
+    counts = [0 if instruction["flush"] else adc.channel_1.x - adc.channel_0.x + 1 for adc in adcs]
+    if min(counts) < 0:
+        raise ValueError(f"X of channel 1 must not be below X of channel 0 in PACR, not {min(counts) - 1} from it")
+    settings = state.configured(PACKING, _settings, thread, *packers)
+    return [
+        _store_of(state, thread, packer, adc.channel_0, count, own)
+        for packer, adc, count, own in zip(packers, adcs, counts, settings, strict=True)
+    ]
 
 
 def _counters_thread(state: State, thread: int, instruction: Instruction, packer: int) -> int:
@@ -226,8 +291,12 @@ class Settings(NamedTuple):
     section: int
 
 
-def _settings(state: State, thread: int, packer: int) -> Settings:
-    """Return a packer's configuration, of fields of `PACKING` alone; raises as `stores_of`."""
+def _settings(state: State, thread: int, *packers: int) -> list[Settings]:
+    """Return the packers' configurations, of fields of `PACKING` alone; raises as `stores_of`."""
+    return [_settings_of(state, thread, packer) for packer in packers]
+
+
+def _settings_of(state: State, thread: int, packer: int) -> Settings:
     read = state.config.read
     mid_format = format_of("the packer's input format", read("pack_in_format", thread, packer))
     out_format = format_of("the packer's output format", read("pack_out_format", thread, packer))
@@ -261,13 +330,8 @@ def _settings(state: State, thread: int, packer: int) -> Settings:
     )
 
 
-def _store_of(state: State, thread: int, instruction: Instruction, packer: int) -> Store:
-    adc = state.adc[_counters_thread(state, thread, instruction, packer)].packers
-    count = 0 if instruction["flush"] else adc.channel_1.x - adc.channel_0.x + 1
-    if count < 0:
-        raise ValueError(f"X of channel 1 must not be below X of channel 0 in PACR, not {count - 1} from it")
-    settings = state.configured(PACKING, _settings, thread, packer)
-    row, column = divmod(_start(state, thread, packer, settings, adc.channel_0), COLUMNS)
+def _store_of(state: State, thread: int, packer: int, channel: Channel, count: int, settings: Settings) -> Store:
+    row, column = divmod(_start(state, thread, packer, settings, channel), COLUMNS)
     data, exponents = _begin(state, thread, packer, settings.section)
     return Store(
         packer=packer,
@@ -301,31 +365,37 @@ def _begin(state: State, thread: int, packer: int, section: int) -> tuple[int, i
     return (address + section & ADDRESS_MASK) * ADDRESS_BYTES, (address & ADDRESS_MASK) * ADDRESS_BYTES
 
 
-def _read(state: State, instruction: Instruction, store: Store) -> np.ndarray:
-    """Return the words of Dst that a packer takes, in order; zeros with `zero`, none with `flush`."""
-    column, end = store.column, store.column + store.count
+def _read(state: State, instruction: Instruction, stores: list[Store]) -> np.ndarray:
+    """Return the words of Dst that each packer takes, in order, [packers, datums]; zeros with `zero`, none with `flush`."""
+    first, starts = stores[0], [store.row * COLUMNS + store.column for store in stores]
     if state.chip is Chip.BLACKHOLE:
-        words = _interfaces(state, instruction, store)[:, column:end]
-        if end > COLUMNS:
-            raise ValueError(f"PACR must take datums of one row from column {column} on, not {store.count}")
+        starts = [row * COLUMNS + first.column for row in _interfaces(instruction, first)]
+        if first.column + first.count > COLUMNS:
+            raise ValueError(f"PACR must take datums of one row from column {first.column} on, not {first.count}")
+    if instruction["zero"]:
+        words = np.zeros((len(starts), first.count), np.uint32)
     else:
-        words = state.dst.read(store.row, -(-end // COLUMNS), store.layout).reshape(-1)[column:end]
-    return np.zeros(words.size, np.uint32) if instruction["zero"] else words.reshape(-1)
+        words = state.dst.runs(starts, first.count, first.layout)
+    return words.reshape(len(stores), -1)
 
 
-def _interfaces(state: State, instruction: Instruction, store: Store) -> np.ndarray:
+def _interfaces(instruction: Instruction, store: Store) -> list[int]:
     """Return the rows that Blackhole's read interfaces take."""
     mask, row = instruction["packers"] or (1 << INTERFACES) - 1, store.row
     if mask << row % INTERFACES >= 1 << INTERFACES:
         raise UndefinedBehavior(f"packers must stay within four Dst rows from row {row} on, not be {mask:#06b}")
-    rows = state.dst.read(row & ~(INTERFACES - 1), INTERFACES, store.layout)
-    return rows[[bit for bit in range(INTERFACES) if mask >> bit & 1]]
+    return [row & ~(INTERFACES - 1) | bit for bit in range(INTERFACES) if mask >> bit & 1]
+
+
+def _conversion_of(state: State, thread: int, packer: int, settings: Settings | Store) -> Conversion:
+    formats, dst32 = (settings.mid_format, settings.out_format), settings.layout is DST32
+    return state.configured(PACKING, _conversion, thread, packer, *formats, dst32, settings.accumulates)
 
 
 def _conversion(
     state: State, thread: int, packer: int, mid: Format, out: Format, dst32: bool, accumulates: bool
-) -> tuple[Any, EdgeMasks | None]:
-    """Return a conversion's settings and the edge masks, of fields of `PACKING` alone.
+) -> Conversion:
+    """Return a conversion's settings, of fields of `PACKING` alone.
 
     Raises
     ------
@@ -336,48 +406,77 @@ def _conversion(
     masks = _edge_masks(state, thread, packer)
     if relu > 1 and threshold >> 15:
         raise UndefinedBehavior(f"the ReLU threshold must not be negative, not {threshold:#06x}")
-    packing = packing_of(
-        state.numerics,
+    packing = state.settled(
+        _packing,
+        mid,
+        out,
+        dst32,
+        relu,
+        threshold if relu > 1 else 0,
+        mid is Format.INT8 and bool(read("read_unsigned", thread)),
+        bool(read("read_raw", thread)),
+        masks is not None,
+        masks is not None and bool(read("edge_minus_infinity", thread)),
+        read("exponent_threshold", thread, packer) if read("exponent_threshold_enabled", thread, packer) else 0,
+        bool(read("round_10b", thread)),
+        bool(read("pack_e4m3", thread)),
+        accumulates,
+    )
+    return Conversion(packing, masks)
+
+
+def _packing(
+    numerics: TensixNumerics,
+    mid: Format,
+    out: Format,
+    dst32: bool,
+    relu: int,
+    relu_threshold: int,
+    unsigned: bool,
+    raw: bool,
+    masked: bool,
+    edge_minus_infinity: bool,
+    exponent_threshold: int,
+    round_10b: bool,
+    e4m3: bool,
+    accumulates: bool,
+) -> Any:
+    return packing_of(
+        numerics,
         mid,
         out,
         dst32=dst32,
         relu=relu,
-        relu_threshold=threshold if relu > 1 else 0,
-        unsigned=mid is Format.INT8 and bool(read("read_unsigned", thread)),
-        raw=bool(read("read_raw", thread)),
-        masked=masks is not None,
-        edge_minus_infinity=masks is not None and bool(read("edge_minus_infinity", thread)),
-        exponent_threshold=(
-            read("exponent_threshold", thread, packer) if read("exponent_threshold_enabled", thread, packer) else 0
-        ),
-        round_10b=bool(read("round_10b", thread)),
-        e4m3=bool(read("pack_e4m3", thread)),
+        relu_threshold=relu_threshold,
+        unsigned=unsigned,
+        raw=raw,
+        masked=masked,
+        edge_minus_infinity=edge_minus_infinity,
+        exponent_threshold=exponent_threshold,
+        round_10b=round_10b,
+        e4m3=e4m3,
         accumulates=accumulates,
     )
-    return packing, masks
 
 
-def _write(
-    state: State, thread: int, instruction: Instruction, store: Store, words: np.ndarray, written: Written
-) -> None:
-    """Convert words and append them, of block floats the exponents apart."""
-    settings = store.packer, store.mid_format, store.out_format, store.layout is DST32, store.accumulates
-    packing, masks = state.configured(PACKING, _conversion, thread, *settings)
-    place = state.packers[store.packer]
-    old = state.l1[place.data :] if store.accumulates else None
+def _converted(
+    state: State, thread: int, instruction: Instruction, stores: list[Store], words: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the bytes of exponents, of block floats, and of datums that each packer appends, in one conversion."""
+    first, datums = stores[0], words.shape[1]
+    packing, masks = _conversion_of(state, thread, first.packer, first)
+    place = state.packers[first.packer]
     edge = None
     if masks is not None:
-        edge = (
-            np.full(len(words) // COLUMNS, ALL_COLUMNS)
-            if instruction["zero"]
-            else masks.of(place.taken, store, len(words))
-        )
-    data = packed(packing, words, edge, old)
-    place.taken += 0 if instruction["zero"] else len(words)
-    if store.out_format in BLOCK_FLOATS:
-        place.exponents = _put(state, place.exponents, data[: words.size // BLOCK], written)
-        data = data[exponent_stream_bytes(words.size) :]
-    place.data = _put(state, place.data, data, written)
+        edge = np.full(datums // COLUMNS, ALL_COLUMNS) if instruction["zero"] else masks.of(place.taken, first, datums)
+    data = packed(packing, words.reshape(-1), edge, state.l1[place.data :] if first.accumulates else None)
+    is_block = first.out_format in BLOCK_FLOATS
+    stream, blocks = (exponent_stream_bytes(words.size), datums // BLOCK) if is_block else (0, 0)
+    size = (data.size - stream) // len(stores)
+    return [
+        (data[number * blocks : (number + 1) * blocks], data[stream + number * size : stream + (number + 1) * size])
+        for number in range(len(stores))
+    ]
 
 
 def _end(state: State, store: Store, written: Written) -> None:

@@ -13,7 +13,6 @@ X_dim, Dst address, offset and column shift. Compressed data, row search and ups
 Ref: tt-isa-documentation, UNPACR_Regular: 3930471, of Blackhole ec91668.
 """
 
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -163,8 +162,7 @@ UNPACKING = (
 """Fields that `Settings` come from."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Load:
+class Load(NamedTuple):
     """The datums that an UNPACR reads, and the rows that it fills.
 
     Attributes

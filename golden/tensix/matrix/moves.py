@@ -277,8 +277,11 @@ def from_dst_of(_: TensixNumerics, fmt: Format, dst32: bool, low_half: bool) -> 
     def from_dst(dst: np.ndarray) -> np.ndarray:
         if fmt is Format.TF32:
             return dst >> 13
-        if dst32:
+        if dst32 and (low_half or short):
             dst = from_physical(dst & 0xFFFF if low_half else to_physical(dst, DST32) >> 16, layout)
+        elif dst32:
+            # In both orders the upper half of a word is a BF16 word.
+            dst = dst >> 16
         return (dst & 0x8000) << 3 | dst & 0x7FFF if short else dst << 3
 
     return from_dst
