@@ -596,6 +596,11 @@ def settled(
     )
 
 
+CODES = {width: np.dtype(f"u{width}") for width in (1, 2, 4)}
+LITTLE_ENDIAN = {width: np.dtype(f"<u{width}") for width in CODES}
+"""Codes as the loops have them and as L1 has them, by their bytes."""
+
+
 def pack(packing: Packing, words: np.ndarray, masks: np.ndarray, old: np.ndarray, bits: np.ndarray) -> np.ndarray:
     """Return the bytes of Dst words, uint32.
 
@@ -609,9 +614,9 @@ def pack(packing: Packing, words: np.ndarray, masks: np.ndarray, old: np.ndarray
     stream = 0 if block is None else exponent_stream_bytes(words.size)
     datum_bits = 8 * width if block is None else int(block.magnitude_bits) + 1
     result = np.empty(stream + words.size * datum_bits // 8, np.uint8)
-    exponents, codes = result[:stream], result[stream:].view(f"u{width}")
+    exponents, codes = result[:stream], result[stream:].view(CODES[width])
     exponents[words.size // BLOCK :] = 0
-    random, present = owned(bits).reshape(-1) if packing.random else None, codes_of(old, width)
+    random, present = owned(bits).reshape(-1) if packing.random else None, codes_of(old, width) if old.size else old
     between = packing.between
     if between is not None:
         between = (packing.replacement, owned(masks.astype("<u2")).view(np.uint8), *between)
@@ -628,7 +633,8 @@ def pack(packing: Packing, words: np.ndarray, masks: np.ndarray, old: np.ndarray
             add_to_l1(packing.numerics, present[part], codes[part], packing.out_format)
 
     in_parallel(work, shares(words.size, SHARE))
-    return result.view(f"u{width}").astype(f"<u{width}", copy=False).view(np.uint8)
+    stored = codes.astype(LITTLE_ENDIAN[width], copy=False)
+    return result if stored is codes else stored.view(np.uint8)
 
 
 @piece

@@ -17,7 +17,6 @@ Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddress
 
 from collections.abc import Iterator
 from inspect import unwrap
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +46,7 @@ PACKERS_UNIT = 2
 """The packers' counters among a thread's."""
 MASKS = {0: 0b0001, **{mask: mask for mask in (0b0001, 0b0010, 0b0100, 0b1000, 0b0011, 0b1100, 0b1111)}}
 """Packers by the field of Wormhole's PACR; any other mask is undefined."""
+PACKERS = {field: tuple(packer for packer in range(4) if mask >> packer & 1) for field, mask in MASKS.items()}
 INTERFACES = 4
 UNMODELLED = ("config_context", "row_pad", "strided", "counter_context", "context_control")
 """Fields of PACR that must be 0."""
@@ -90,40 +90,52 @@ PACKING = (
 
 
 class Store(NamedTuple):
-    """The datums that one packer takes of Dst, its conversion, and its address in L1 unless it continues.
+    """The datums that one packer takes of Dst, its configuration, and its address in L1 unless it continues.
 
     Attributes
     ----------
-    layout : how it reads Dst; None reads words of 16 bits in the register's order.
     row, column : first datum of Dst.
     count : datums, on Blackhole of each row.
     data, exponents : byte addresses in L1.
     """
 
     packer: int
-    mid_format: Format
-    out_format: Format
-    layout: WordLayout | None
-    accumulates: bool
+    settings: "Settings"
     row: int
     column: int
     count: int
     data: int
     exponents: int
 
+    @property
+    def mid_format(self) -> Format:
+        return self.settings.mid_format
+
+    @property
+    def out_format(self) -> Format:
+        return self.settings.out_format
+
+    @property
+    def layout(self) -> WordLayout | None:
+        return self.settings.layout
+
+    @property
+    def accumulates(self) -> bool:
+        return self.settings.accumulates
+
 
 def pacr(state: State, thread: int, instruction: Instruction) -> None:
     """Execute PACR; raises as `stores_of`, and ValueError for formats that `pack` does not convert, with L1 and packers as before."""
     stores = stores_of(state, thread, instruction)
-    places = [(each.data, each.exponents, each.taken) for each in state.packers]
+    places = [(each := state.packers[store.packer], each.data, each.exponents, each.taken) for store in stores]
     written: Written = []
     try:
-        for together in _together(state, thread, stores):
-            _store(state, thread, instruction, together, written)
+        for together in _together(stores):
+            _store(state, instruction, together, written)
     except ValueError:
         for address, before in reversed(written):
             state.l1[address : address + before.size] = before
-        for place, was in zip(state.packers, places, strict=True):
+        for place, *was in places:
             place.data, place.exponents, place.taken = was
         raise
     if word := state.config.of_thread("pack_modifier", thread, instruction["modifier"]):
@@ -136,59 +148,30 @@ Written = list[tuple[int, np.ndarray]]
 """Addresses of L1 that an instruction has written, with the bytes before."""
 
 
-class Conversion(NamedTuple):
-    """Settings of a packer's conversion; equal settings are one object.
-
-    Attributes
-    ----------
-    packing : a `pack_loop.Packing`.
-    masks : edge masks, or None if all datums stay.
-    """
-
-    packing: Any
-    masks: "EdgeMasks | None"
-
-
-def _together(state: State, thread: int, stores: list[Store]) -> Iterator[list[Store]]:
+def _together(stores: list[Store]) -> Iterator[list[Store]]:
     """Yield the stores in their order, neighbours together that convert as many whole rows alike.
 
     A store that adds to L1 stands alone, since it may read bytes that the one before has written; so does one with edge masks.
     """
-    found, packers = stores[:1], [store.packer for store in stores]
-    joins = state.configured(PACKING, _joins, thread, *packers) if len(stores) > 1 else ()
-    for store, joined in zip(stores[1:], joins, strict=True):
-        if not joined or store.count != found[0].count or store.count % BLOCK or not store.count:
+    found = stores[:1]
+    for store in stores[1:]:
+        own, first = store.settings, found[0].settings
+        alike = own.packing is first.packing and own.masks is None and not own.accumulates
+        if not alike or store.count != found[0].count or store.count % BLOCK or not store.count:
             yield found
             found = []
         found.append(store)
     yield found
 
 
-def _joins(state: State, thread: int, *packers: int) -> list[bool]:
-    """Return for each packer but the first whether it may convert with the one before, by fields of `PACKING` alone."""
-    configured = _settings(state, thread, *packers)
-    try:
-        conversions = [_conversion_of(state, thread, *each) for each in zip(packers, configured, strict=True)]
-    except ValueError:
-        return [False] * (len(packers) - 1)
-    own = [*zip(conversions, configured, strict=True)]
-    return [
-        conversion.packing is before.packing
-        and settings.layout is settings_before.layout
-        and conversion.masks is None
-        and not settings.accumulates
-        for (before, settings_before), (conversion, settings) in pairwise(own)
-    ]
-
-
-def _store(state: State, thread: int, instruction: Instruction, stores: list[Store], written: Written) -> None:
+def _store(state: State, instruction: Instruction, stores: list[Store], written: Written) -> None:
     """Write what packers that convert alike take of Dst."""
     words, ends = _read(state, instruction, stores), instruction["last"] or instruction["flush"]
     for store in stores:
         place = state.packers[store.packer]
         if place.data is None:
             place.data, place.exponents = store.data, store.exponents
-    pieces = _converted(state, thread, instruction, stores, words) if words.size else []
+    pieces = _converted(state, instruction, stores, words) if words.size else []
     for number, store in enumerate(stores):
         place = state.packers[store.packer]
         if pieces:
@@ -209,9 +192,10 @@ def stores_of(state: State, thread: int, instruction: Instruction) -> list[Store
     UndefinedBehavior : packers that do not go together, formats that differ.
     ValueError : a mode that golden does not model.
     """
-    for field in UNMODELLED:
-        if instruction.fields.get(field):
-            raise ValueError(f"{field} must be 0 in PACR: golden does not model it; not {instruction[field]}")
+    given = instruction.fields
+    if any(map(given.get, UNMODELLED)):
+        field = next(filter(given.get, UNMODELLED))
+        raise ValueError(f"{field} must be 0 in PACR: golden does not model it; not {given[field]}")
     if instruction["override_thread"] and state.chip is Chip.BLACKHOLE:
         raise ValueError("override_thread must be 0 in PACR of blackhole: golden does not model it; not 1")
     packers = _packers(state, instruction)
@@ -233,13 +217,13 @@ def _counters_thread(state: State, thread: int, instruction: Instruction, packer
     return state.config.read("pack_counters_thread", thread, packer) % THREADS
 
 
-def _packers(state: State, instruction: Instruction) -> list[int]:
+def _packers(state: State, instruction: Instruction) -> tuple[int, ...]:
     if state.chip is Chip.BLACKHOLE:
-        return [0]
-    mask = MASKS.get(instruction["packers"])
-    if mask is None:
+        return (0,)
+    packers = PACKERS.get(instruction["packers"])
+    if packers is None:
         raise UndefinedBehavior(f"packers must be 0, 1, 2, 4, 8, 3, 12 or 15 in PACR, not {instruction['packers']}")
-    return [packer for packer in range(len(state.packers)) if mask >> packer & 1]
+    return packers
 
 
 class EdgeMasks(NamedTuple):
@@ -276,6 +260,10 @@ class Settings(NamedTuple):
     Attributes
     ----------
     layout : how it reads Dst; None reads words of 16 bits in the register's order.
+    is_block : True for block floats in L1.
+    packing : settings of the conversion, a `pack_loop.Packing`, one object for the same layout and settings; or the error that a
+        conversion raises.
+    masks : edge masks, or None if all datums stay.
     strides : bytes of Y, Z and W of channel 0.
     x_stride, width : bytes of X, and of an intermediate datum.
     section : units of 16 bytes before the datums, for exponents.
@@ -284,7 +272,10 @@ class Settings(NamedTuple):
     mid_format: Format
     out_format: Format
     layout: WordLayout | None
+    is_block: bool
     accumulates: bool
+    packing: Any
+    masks: "EdgeMasks | None"
     x_stride: int
     strides: tuple[int, int, int]
     width: int
@@ -313,11 +304,21 @@ def _settings_of(state: State, thread: int, packer: int) -> Settings:
         layout = None
     elif mid_format is Format.FP16 and read("round_10b", thread) and state.numerics.round_10b_fp16:
         layout = DST16_BF16
+    accumulates, masks = bool(read("l1_accumulate", thread, packer)), _edge_masks(state, thread, packer)
+    packing: Any
+    try:
+        packing = _packing_of(state, thread, packer, mid_format, out_format, layout, accumulates, masks is not None)
+    except ValueError as error:
+        # A flush converts nothing.
+        packing = error
     return Settings(
         mid_format=mid_format,
         out_format=out_format,
         layout=layout,
-        accumulates=bool(read("l1_accumulate", thread, packer)),
+        is_block=out_format in BLOCK_FLOATS,
+        accumulates=accumulates,
+        packing=packing,
+        masks=masks,
         x_stride=read("packer_x_stride", thread) & 0xF,
         strides=(
             read("packer_y_stride", thread),
@@ -332,19 +333,7 @@ def _settings_of(state: State, thread: int, packer: int) -> Settings:
 
 def _store_of(state: State, thread: int, packer: int, channel: Channel, count: int, settings: Settings) -> Store:
     row, column = divmod(_start(state, thread, packer, settings, channel), COLUMNS)
-    data, exponents = _begin(state, thread, packer, settings.section)
-    return Store(
-        packer=packer,
-        mid_format=settings.mid_format,
-        out_format=settings.out_format,
-        layout=settings.layout,
-        accumulates=settings.accumulates,
-        row=row,
-        column=column,
-        count=count,
-        data=data,
-        exponents=exponents,
-    )
+    return Store(packer, settings, row, column, count, *_begin(state, thread, packer, settings.section))
 
 
 def _start(state: State, thread: int, packer: int, settings: Settings, channel: Channel) -> int:
@@ -376,7 +365,7 @@ def _read(state: State, instruction: Instruction, stores: list[Store]) -> np.nda
         words = np.zeros((len(starts), first.count), np.uint32)
     else:
         words = state.dst.runs(starts, first.count, first.layout)
-    return words.reshape(len(stores), -1)
+    return words if len(words) == len(stores) else words.reshape(1, -1)
 
 
 def _interfaces(instruction: Instruction, store: Store) -> list[int]:
@@ -387,14 +376,16 @@ def _interfaces(instruction: Instruction, store: Store) -> list[int]:
     return [row & ~(INTERFACES - 1) | bit for bit in range(INTERFACES) if mask >> bit & 1]
 
 
-def _conversion_of(state: State, thread: int, packer: int, settings: Settings | Store) -> Conversion:
-    formats, dst32 = (settings.mid_format, settings.out_format), settings.layout is DST32
-    return state.configured(PACKING, _conversion, thread, packer, *formats, dst32, settings.accumulates)
-
-
-def _conversion(
-    state: State, thread: int, packer: int, mid: Format, out: Format, dst32: bool, accumulates: bool
-) -> Conversion:
+def _packing_of(
+    state: State,
+    thread: int,
+    packer: int,
+    mid: Format,
+    out: Format,
+    layout: WordLayout | None,
+    accumulates: bool,
+    masked: bool,
+) -> Any:
     """Return a conversion's settings, of fields of `PACKING` alone.
 
     Raises
@@ -403,33 +394,31 @@ def _conversion(
     """
     read = state.config.read
     relu, threshold = read("relu_mode", thread), read("relu_threshold", thread)
-    masks = _edge_masks(state, thread, packer)
     if relu > 1 and threshold >> 15:
         raise UndefinedBehavior(f"the ReLU threshold must not be negative, not {threshold:#06x}")
-    packing = state.settled(
+    return state.settled(
         _packing,
         mid,
         out,
-        dst32,
+        layout,
         relu,
         threshold if relu > 1 else 0,
         mid is Format.INT8 and bool(read("read_unsigned", thread)),
         bool(read("read_raw", thread)),
-        masks is not None,
-        masks is not None and bool(read("edge_minus_infinity", thread)),
+        masked,
+        masked and bool(read("edge_minus_infinity", thread)),
         read("exponent_threshold", thread, packer) if read("exponent_threshold_enabled", thread, packer) else 0,
         bool(read("round_10b", thread)),
         bool(read("pack_e4m3", thread)),
         accumulates,
     )
-    return Conversion(packing, masks)
 
 
 def _packing(
     numerics: TensixNumerics,
     mid: Format,
     out: Format,
-    dst32: bool,
+    layout: WordLayout | None,
     relu: int,
     relu_threshold: int,
     unsigned: bool,
@@ -445,7 +434,7 @@ def _packing(
         numerics,
         mid,
         out,
-        dst32=dst32,
+        dst32=layout is DST32,
         relu=relu,
         relu_threshold=relu_threshold,
         unsigned=unsigned,
@@ -460,18 +449,18 @@ def _packing(
 
 
 def _converted(
-    state: State, thread: int, instruction: Instruction, stores: list[Store], words: np.ndarray
+    state: State, instruction: Instruction, stores: list[Store], words: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the bytes of exponents, of block floats, and of datums that each packer appends, in one conversion."""
     first, datums = stores[0], words.shape[1]
-    packing, masks = _conversion_of(state, thread, first.packer, first)
-    place = state.packers[first.packer]
+    packing, masks, place = first.settings.packing, first.settings.masks, state.packers[first.packer]
+    if isinstance(packing, ValueError):
+        raise packing.with_traceback(None)
     edge = None
     if masks is not None:
         edge = np.full(datums // COLUMNS, ALL_COLUMNS) if instruction["zero"] else masks.of(place.taken, first, datums)
     data = packed(packing, words.reshape(-1), edge, state.l1[place.data :] if first.accumulates else None)
-    is_block = first.out_format in BLOCK_FLOATS
-    stream, blocks = (exponent_stream_bytes(words.size), datums // BLOCK) if is_block else (0, 0)
+    stream, blocks = (exponent_stream_bytes(words.size), datums // BLOCK) if first.settings.is_block else (0, 0)
     size = (data.size - stream) // len(stores)
     return [
         (data[number * blocks : (number + 1) * blocks], data[stream + number * size : stream + (number + 1) * size])
@@ -482,7 +471,7 @@ def _converted(
 def _end(state: State, store: Store, written: Written) -> None:
     """Fill the last 16 bytes with zeros; the next PACR begins at the configured address."""
     place = state.packers[store.packer]
-    for address in (place.data, place.exponents if store.out_format in BLOCK_FLOATS else 0):
+    for address in (place.data, place.exponents if store.settings.is_block else 0):
         if rest := -address % ADDRESS_BYTES:
             _put(state, address, np.zeros(rest, np.uint8), written)
     place.data = place.exponents = None
