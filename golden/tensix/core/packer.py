@@ -95,7 +95,7 @@ class Store(NamedTuple):
     Attributes
     ----------
     row, column : first datum of Dst.
-    count : datums, on Blackhole of each row.
+    datums : how many, on Blackhole of each row.
     data, exponents : byte addresses in L1.
     """
 
@@ -103,7 +103,7 @@ class Store(NamedTuple):
     settings: "Settings"
     row: int
     column: int
-    count: int
+    datums: int
     data: int
     exponents: int
 
@@ -127,16 +127,17 @@ class Store(NamedTuple):
 def pacr(state: State, thread: int, instruction: Instruction) -> None:
     """Execute PACR; raises as `stores_of`, and ValueError for formats that `pack` does not convert, with L1 and packers as before."""
     stores = stores_of(state, thread, instruction)
-    places = [(each := state.packers[store.packer], each.data, each.exponents, each.taken) for store in stores]
+    places = [state.packers[store.packer] for store in stores]
+    before = [(place.data, place.exponents, place.taken) for place in places]
     written: Written = []
     try:
         for together in _together(stores):
             _store(state, instruction, together, written)
     except ValueError:
-        for address, before in reversed(written):
-            state.l1[address : address + before.size] = before
-        for place, *was in places:
-            place.data, place.exponents, place.taken = was
+        for address, old in reversed(written):
+            state.l1[address : address + old.size] = old
+        for place, (data, exponents, taken) in zip(places, before, strict=True):
+            place.data, place.exponents, place.taken = data, exponents, taken
         raise
     if word := state.config.of_thread("pack_modifier", thread, instruction["modifier"]):
         for each in {_counters_thread(state, thread, instruction, store.packer) for store in stores}:
@@ -157,7 +158,7 @@ def _together(stores: list[Store]) -> Iterator[list[Store]]:
     for store in stores[1:]:
         own, first = store.settings, found[0].settings
         alike = own.packing is first.packing and own.masks is None and not own.accumulates
-        if not alike or store.count != found[0].count or store.count % BLOCK or not store.count:
+        if not alike or store.datums != found[0].datums or store.datums % BLOCK or not store.datums:
             yield found
             found = []
         found.append(store)
@@ -201,8 +202,9 @@ def stores_of(state: State, thread: int, instruction: Instruction) -> list[Store
     packers = _packers(state, instruction)
     adcs = [state.adc[_counters_thread(state, thread, instruction, packer)].packers for packer in packers]
     counts = [0 if instruction["flush"] else adc.channel_1.x - adc.channel_0.x + 1 for adc in adcs]
-    if min(counts) < 0:
-        raise ValueError(f"X of channel 1 must not be below X of channel 0 in PACR, not {min(counts) - 1} from it")
+    for count in counts:
+        if count < 0:
+            raise ValueError(f"X of channel 1 must not be below X of channel 0 in PACR, not {count - 1} from it")
     settings = state.configured(PACKING, _settings, thread, *packers)
     return [
         _store_of(state, thread, packer, adc.channel_0, count, own)
@@ -236,7 +238,7 @@ class EdgeMasks(NamedTuple):
         """Return the masks of each 16 datums, the first of which a packer takes after `taken` others."""
         count = np.arange(datums - datums % COLUMNS)
         masks = self.of_rows[(taken + count) // COLUMNS % self.rows % PLANE_ROWS]
-        kept = masks >> (store.column + count % store.count) % COLUMNS & 1
+        kept = masks >> (store.column + count % store.datums) % COLUMNS & 1
         return (kept.reshape(-1, COLUMNS) << np.arange(COLUMNS)).sum(axis=1)
 
 
@@ -359,12 +361,12 @@ def _read(state: State, instruction: Instruction, stores: list[Store]) -> np.nda
     first, starts = stores[0], [store.row * COLUMNS + store.column for store in stores]
     if state.chip is Chip.BLACKHOLE:
         starts = [row * COLUMNS + first.column for row in _interfaces(instruction, first)]
-        if first.column + first.count > COLUMNS:
-            raise ValueError(f"PACR must take datums of one row from column {first.column} on, not {first.count}")
+        if first.column + first.datums > COLUMNS:
+            raise ValueError(f"PACR must take datums of one row from column {first.column} on, not {first.datums}")
     if instruction["zero"]:
-        words = np.zeros((len(starts), first.count), np.uint32)
+        words = np.zeros((len(starts), first.datums), np.uint32)
     else:
-        words = state.dst.runs(starts, first.count, first.layout)
+        words = state.dst.runs(starts, first.datums, first.layout)
     return words if len(words) == len(stores) else words.reshape(1, -1)
 
 

@@ -13,6 +13,7 @@ X_dim, Dst address, offset and column shift. Compressed data, row search and ups
 Ref: tt-isa-documentation, UNPACR_Regular: 3930471, of Blackhole ec91668.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -162,7 +163,8 @@ UNPACKING = (
 """Fields that `Settings` come from."""
 
 
-class Load(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Load:
     """The datums that an UNPACR reads, and the rows that it fills.
 
     Attributes
