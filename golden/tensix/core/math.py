@@ -178,7 +178,10 @@ def _to_dst(
     placed = placed_format(state.numerics, fmt, move.fp32, move.int8)
     layout = _layout(placed, fmt is Format.TF32 or low_half or follows)
     row = state.dst_row(thread, instruction["dst"]) & ~(count - 1)
-    old = state.dst.read(row, count, layout, stale=low_half and state.numerics.low_half_shows_stale)
+    if low_half:
+        old = state.dst.read(row, count, layout, stale=state.numerics.low_half_shows_stale)
+    else:
+        old = np.empty((count, COLUMNS), np.uint32)
     state.dst.write(row, operation(old, source), layout)
     state.step_rwc(thread, instruction["modifier"])
 

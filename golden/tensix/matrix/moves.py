@@ -228,7 +228,8 @@ def to_dst_of(
     low_half: bool,
     keep_denormals: bool,
 ) -> Callable[..., np.ndarray]:
-    """Return MOVA2D, or with a format of SrcB MOVB2D: a function of Dst rows and source rows, maybe read-only.
+    """Return MOVA2D, or with a format of SrcB MOVB2D: a function of Dst rows, whose words count with `low_half` alone, and source
+    rows; the result may be read-only.
 
     Raises
     ------
