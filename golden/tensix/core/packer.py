@@ -349,10 +349,10 @@ def _start(state: State, thread: int, packer: int, settings: Settings, channel: 
 
 def _begin(state: State, thread: int, packer: int, section: int) -> tuple[int, int]:
     """Return the byte addresses of the first datum and of the first exponent that a packer writes."""
-    first = state.config.read("pack_address", thread, 0) + 1
-    address = state.config.read("pack_address", thread, packer) + 1
-    if packer and first & RELATIVE:
-        address += first
+    address = first = state.config.read("pack_address", thread, 0) + 1
+    if packer:
+        own = state.config.read("pack_address", thread, packer) + 1
+        address = own + first if first & RELATIVE else own
     return (address + section & ADDRESS_MASK) * ADDRESS_BYTES, (address & ADDRESS_MASK) * ADDRESS_BYTES
 
 
