@@ -123,7 +123,7 @@ def shares(size: int, multiple: int) -> list[slice]:
     """Cut 0 to size - 1 into one block for each core; all but the last are multiples of `multiple`."""
     parts = -(-size // multiple)
     if parts <= 1:
-        return cuts(size, multiple)
+        return [slice(0, size)] if size else []
     return cuts(size, -(-parts // threads()) * multiple)
 
 

@@ -267,7 +267,7 @@ def packed(
     """Return the bytes of Dst words with settings of `packing_of`; the other arguments and errors are those of `pack`."""
     from bitpath.golden.tensix.convert import pack_loop
 
-    if packing.out_format in BLOCK_FLOATS and dst.size % BLOCK:
+    if packing.block is not None and dst.size % BLOCK:
         name = packing.out_format.name
         raise ValueError(f"dst must have a multiple of {BLOCK} words with out_format {name}, not {dst.size}")
     bits = NO_BITS if stochastic_bits is None else _check_bits(stochastic_bits, dst.size)

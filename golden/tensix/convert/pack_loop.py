@@ -521,7 +521,8 @@ class Packing(NamedTuple):
     ----------
     numerics, out_format : those of the conversion.
     width : bytes of a datum; 1 for block floats.
-    early, late, block : fields of the conversions.
+    early, late : an `Early`, uint32 [14], and a `Late`, uint32 [7]: numba takes over an array in less time than a tuple.
+    block : fields of a block.
     between : fields of ReLU and threshold, or None if there are neither these nor edge masks.
     replacement : intermediate value of masked words.
     random : True if the first conversion compares with random bits.
@@ -530,9 +531,9 @@ class Packing(NamedTuple):
     numerics: TensixNumerics
     out_format: Format
     width: int
-    early: Early | None
+    early: np.ndarray | None
     between: tuple[Any, ...] | None
-    late: Any
+    late: np.ndarray | None
     block: Any
     replacement: np.uint32
     random: bool
@@ -586,13 +587,18 @@ def settled(
         numerics=numerics,
         out_format=out_format,
         width=width,
-        early=None if copies else lanes(early),
+        early=None if copies else np.array(early, np.uint32),
         between=tuple(map(lanes, between)) if changes else None,
-        late=None if copies else lanes(late),
+        late=None if copies else np.array(late, np.uint32),
         block=lanes(block_fields(numerics, out_format)) if out_format in BLOCK_FLOATS else None,
         replacement=np.uint32(replacement),
         random=early.random > 0,
     )
+
+
+CODES = {width: np.dtype(f"u{width}") for width in (1, 2, 4)}
+LITTLE_ENDIAN = {width: np.dtype(f"<u{width}") for width in CODES}
+"""Codes as the loops have them and as L1 has them, by their bytes."""
 
 
 def pack(packing: Packing, words: np.ndarray, masks: np.ndarray, old: np.ndarray, bits: np.ndarray) -> np.ndarray:
@@ -608,9 +614,9 @@ def pack(packing: Packing, words: np.ndarray, masks: np.ndarray, old: np.ndarray
     stream = 0 if block is None else exponent_stream_bytes(words.size)
     datum_bits = 8 * width if block is None else int(block.magnitude_bits) + 1
     result = np.empty(stream + words.size * datum_bits // 8, np.uint8)
-    exponents, codes = result[:stream], result[stream:].view(f"u{width}")
+    exponents, codes = result[:stream], result[stream:].view(CODES[width])
     exponents[words.size // BLOCK :] = 0
-    random, present = owned(bits).reshape(-1) if packing.random else None, codes_of(old, width)
+    random, present = owned(bits).reshape(-1) if packing.random else None, codes_of(old, width) if old.size else old
     between = packing.between
     if between is not None:
         between = (packing.replacement, owned(masks.astype("<u2")).view(np.uint8), *between)
@@ -627,7 +633,20 @@ def pack(packing: Packing, words: np.ndarray, masks: np.ndarray, old: np.ndarray
             add_to_l1(packing.numerics, present[part], codes[part], packing.out_format)
 
     in_parallel(work, shares(words.size, SHARE))
-    return result.view(f"u{width}").astype(f"<u{width}", copy=False).view(np.uint8)
+    stored = codes.astype(LITTLE_ENDIAN[width], copy=False)
+    return result if stored is codes else stored.view(np.uint8)
+
+
+@piece
+def _early_of(row):
+    """Return the fields of a row of an array of them."""
+    low = row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7]
+    return Early(*low, row[8], row[9], row[10], row[11], row[12], row[13])
+
+
+@piece
+def _late_of(row):
+    return Late(row[0], row[1], row[2], row[3], row[4], row[5], row[6])
 
 
 @kernel
@@ -641,9 +660,9 @@ def _pack(words, bits, exponents, data, width, first, early, between, late, bloc
         if early is None:
             tile = words[start : start + size]
         elif bits is None:
-            convert_early(words[start : start + size], tile, early)
+            convert_early(words[start : start + size], tile, _early_of(early))
         else:
-            round_randomly(words[start : start + size], bits[start : start + size], tile, early)
+            round_randomly(words[start : start + size], bits[start : start + size], tile, _early_of(early))
         if between is not None:
             replacement, masks, relu, threshold = between
             if masks.shape[0]:
@@ -651,7 +670,7 @@ def _pack(words, bits, exponents, data, width, first, early, between, late, bloc
             apply_relu(tile, relu)
             apply_threshold(tile, threshold)
         if late is not None:
-            convert_late(tile, late)
+            convert_late(tile, _late_of(late))
         if block is not None:
             datum_bits = np.int64(block.magnitude_bits) + 1
             encode_blocks(tile, exponents[start // BLOCK :], data[0][start * datum_bits // 8 :], block, scratch)

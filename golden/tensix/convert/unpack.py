@@ -144,8 +144,8 @@ def conversion_of(
         if forced_exponent is not None:
             raise ValueError(f"forced_exponent must be None with in_format {in_format.name}, not {forced_exponent}")
         width = L1_BYTES[in_format]
-        word = datums_loop.lanes(
-            unpack_loop.source_word_fields(numerics, in_format, out_format, unsigned=unsigned, e4m3=e4m3)
+        word = np.array(
+            unpack_loop.source_word_fields(numerics, in_format, out_format, unsigned=unsigned, e4m3=e4m3), np.uint32
         )
 
         def convert(exponents: np.ndarray, data: np.ndarray, count: int) -> np.ndarray:

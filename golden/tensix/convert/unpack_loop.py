@@ -114,6 +114,13 @@ def _place_short(datum):
     return datum >> 15 << 18 | datum & 0x7FFF
 
 
+@piece
+def _source_word_of(row):
+    """Return the fields of a row of an array of them."""
+    low = row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7]
+    return SourceWord(*low, row[8], row[9], row[10], row[11], row[12])
+
+
 @njit(inline="always")
 def to_source_words(codes, words, fields):
     """Write the register words of a tile of datums, both uint32."""
@@ -139,8 +146,8 @@ def to_source_words(codes, words, fields):
             words[i] = _place(codes[i], left, right, kept, exponent, sign)
 
 
-def unpack(data: np.ndarray, width: int, fields: SourceWord) -> np.ndarray:
-    """Return the register words of datums of `width` bytes, uint8, by fields of `source_word_fields`, as uint32."""
+def unpack(data: np.ndarray, width: int, fields: np.ndarray) -> np.ndarray:
+    """Return the register words of datums of `width` bytes, uint8, by a `SourceWord`, uint32 [13]."""
     codes = codes_of(data, width)
     words = np.empty(codes.size, np.uint32)
 
@@ -195,8 +202,8 @@ def place(words, step, interleave, zero, shift, transpose, first, rows):
 
 
 @kernel
-def _unpack(data, width, words, fields):
-    codes = np.empty(TILE, np.uint32)
+def _unpack(data, width, words, row):
+    codes, fields = np.empty(TILE, np.uint32), _source_word_of(row)
     for start in range(0, words.shape[0], TILE):
         size = min(TILE, words.shape[0] - start)
         load(data, start, width, codes[:size])

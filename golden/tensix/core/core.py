@@ -13,8 +13,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from functools import partial
+from functools import lru_cache, partial
 from inspect import unwrap
+from typing import NamedTuple
 
 import numpy as np
 
@@ -63,18 +64,20 @@ from bitpath.golden.tensix.declarations.encodings import WORD_BITS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, TensixNumerics
 from bitpath.golden.tensix.isa import Instruction, MopExpander, ReplayExpander, encode
-from bitpath.golden.tensix.isa.words import decoded
+from bitpath.golden.tensix.isa.words import DECODED, decoded
 from bitpath.golden.tensix.operands.counters import (
     Adc,
     Adcs,
     Rwc,
-    add_cr_four,
-    add_four,
-    incrwc,
-    set_four,
+    add,
+    add_cr,
+    after_incrwc,
+    after_setrwc,
+    four_steps,
+    put,
     setadc,
     setadcxx,
-    setrwc,
+    stepped_adc,
 )
 from bitpath.golden.tensix.sfpu.access import INSTRUCTIONS as VECTOR_INSTRUCTIONS
 
@@ -119,39 +122,39 @@ def setc16(state: State, thread: int, instruction: Instruction) -> None:
 # Instructions that move a thread's counters alone: SETRWC, INCRWC, SETADC and its relatives.
 
 
-_STEPS: dict[str, Callable[..., Adc]] = {
-    "SETADC": unwrap(setadc),
-    "SETADCXX": unwrap(setadcxx),
-    "SETADCXY": unwrap(set_four),
-    "SETADCZW": unwrap(set_four),
-    "INCADCXY": unwrap(add_four),
-    "INCADCZW": unwrap(add_four),
-    "ADDRCRXY": unwrap(add_cr_four),
-    "ADDRCRZW": unwrap(add_cr_four),
+_SETADC: dict[str, Callable[..., Adc]] = {"SETADC": unwrap(setadc), "SETADCXX": unwrap(setadcxx)}
+_FOUR = {
+    **dict.fromkeys(("SETADCXY", "SETADCZW"), put),
+    **dict.fromkeys(("INCADCXY", "INCADCZW"), add),
+    **dict.fromkeys(("ADDRCRXY", "ADDRCRZW"), add_cr),
 }
-_SETRWC, _INCRWC = unwrap(setrwc), unwrap(incrwc)
-"""The counters' steps; the fields of a decoded instruction need no check."""
-ADC_INSTRUCTIONS = tuple(_STEPS)
+"""Instructions that step four counters, each with its step."""
+ADC_INSTRUCTIONS = (*_SETADC, *_FOUR)
+EVERY_COUNTER = 0b1111
 
 
 def execute_setrwc(state: State, thread: int, instruction: Instruction) -> None:
     """Execute SETRWC: the counters, then the flips."""
     fields = dict(instruction.fields)
     flip = fields.pop("flip")
-    state.rwc[thread] = _SETRWC(state.rwc[thread], **fields)
+    state.rwc[thread] = after_setrwc(state.rwc[thread], **fields)
     state.flip_sources(thread, flip)
 
 
 def execute_incrwc(state: State, thread: int, instruction: Instruction) -> None:
     """Execute INCRWC."""
-    state.rwc[thread] = _INCRWC(state.rwc[thread], **instruction.fields)
+    state.rwc[thread] = after_incrwc(state.rwc[thread], **instruction.fields)
 
 
 def execute_adc(state: State, thread: int, instruction: Instruction) -> None:
     """Execute an instruction of `ADC_INSTRUCTIONS` for the units that it names."""
-    fields = dict(instruction.fields)
+    name, fields = instruction.name, dict(instruction.fields)
     units = fields.pop("units")
-    state.adc[thread] = state.adc[thread].updated(units, partial(_STEPS[instruction.name], **fields))
+    if name in _FOUR:
+        steps = four_steps(_FOUR[name], fields.pop("which", EVERY_COUNTER), fields)
+        state.adc[thread] = state.adc[thread].updated(units, lambda adc: stepped_adc(adc, steps))
+    else:
+        state.adc[thread] = state.adc[thread].updated(units, partial(_SETADC[name], **fields))
 
 
 # The wait gate, through which a thread's instructions pass in order: banks, latched waits and their conditions.
@@ -197,7 +200,7 @@ CLASSES = {
     **dict.fromkeys(VECTOR_INSTRUCTIONS, VECTOR),
     "STALLWAIT": EVERY,
 }
-"""Bits of the block mask that block an instruction; a NOP is blocked by all of them together."""
+"""Bits of the block mask that block an instruction; a NOP, which has none, is blocked by all of them together."""
 WAITING = ("ATCAS", "ATGETM", "ATRELM")
 """Instructions that wait for a word of L1 or for a mutex."""
 READS_A = {*PRODUCTS, "MOVA2D"}
@@ -209,29 +212,75 @@ BANK_CONDITIONS = {Chip.WORMHOLE: 8, Chip.BLACKHOLE: 5}
 """First of four condition bits, in the order of `BANKS`."""
 
 
+class Step(NamedTuple):
+    """A word behind the expanders, decoded.
+
+    Attributes
+    ----------
+    classes : bits of the block mask that block it.
+    gate : function that returns the bank, word of L1 or mutex that it waits for, or None.
+    """
+
+    word: int
+    instruction: Instruction
+    classes: int
+    gate: Callable[[State, int, Instruction], str | None] | None
+
+
+@lru_cache(DECODED)
+def step_of(word: int, chip: Chip) -> Step:
+    """Return the step of a word, which is not checked; raises as `decode`."""
+    instruction = decoded(word, chip)
+    return Step(word, instruction, _classes(chip, instruction.name), _GATES.get(instruction.name))
+
+
 def obstacle(state: State, thread: int, instruction: Instruction) -> str | None:
     """Return the condition that an instruction waits for, or None if it may pass the gate."""
-    found = _obstacle(state, thread, instruction)
+    name = instruction.name
+    found = _obstacle(state, thread, Step(0, instruction, _classes(state.chip, name), _GATES.get(name)))
     if isinstance(found, Wait):
         return " and ".join(_unmet(state, found)) or "a latched wait whose conditions are met"
     return found
 
 
-def _obstacle(state: State, thread: int, instruction: Instruction) -> Wait | str | None:
-    """Return the latched wait or the bank that an instruction waits for."""
+def _obstacle(state: State, thread: int, step: Step) -> Wait | str | None:
+    """Return the latched wait, the bank, the word of L1 or the mutex that a step waits for."""
+    _, instruction, classes, gate = step
     latched = state.waits[thread]
-    if latched is not None and _blocks(state.chip, latched, instruction):
+    if latched is not None and (latched.block & classes or (not classes and latched.block == EVERY)):
         return latched
-    name = instruction.name
-    if name in READS_A and not state.src_a.readable:
+    return None if gate is None else gate(state, thread, instruction)
+
+
+def _classes(chip: Chip, name: str) -> int:
+    """Return the bits of the block mask that block an instruction; Blackhole's SEMWAIT waits for any latched wait."""
+    return EVERY if name == "SEMWAIT" and chip is Chip.BLACKHOLE else CLASSES.get(name, 0)
+
+
+def _matrix_banks(state: State, _: int, instruction: Instruction) -> str | None:
+    if not state.src_a.readable and instruction.name in READS_A:
         return BANKS[2]
-    if name in READS_B and not state.src_b.readable:
-        return BANKS[3]
-    if name in ("UNPACR", "UNPACR_NOP"):
-        return _unpackers_bank(state, instruction)
-    if name in WAITING:
-        return scalar_obstacle(state, thread, instruction)
-    return None
+    return BANKS[3] if not state.src_b.readable and instruction.name in READS_B else None
+
+
+def _unpacker_bank(state: State, _: int, instruction: Instruction) -> str | None:
+    unpacker = instruction["unpacker"]
+    return None if state.source(unpacker).writable else BANKS[unpacker]
+
+
+def _cleared_bank(state: State, _: int, instruction: Instruction) -> str | None:
+    """A clearing UNPACR_NOP waits for the Matrix unit's bank, unless told to wait like UNPACR."""
+    source, found = state.source(instruction["unpacker"]), action(state.chip, instruction)
+    free = not found.clears or (source.writable if found.waits_like_unpacr else not source.readable)
+    return None if free else BANKS[instruction["unpacker"]]
+
+
+_GATES: dict[str, Callable[[State, int, Instruction], str | None]] = {
+    **dict.fromkeys(READS_A | READS_B, _matrix_banks),
+    **dict.fromkeys(WAITING, scalar_obstacle),
+    "UNPACR": _unpacker_bank,
+    "UNPACR_NOP": _cleared_bank,
+}
 
 
 def forget_met_waits(state: State) -> None:
@@ -239,24 +288,6 @@ def forget_met_waits(state: State) -> None:
     for thread, wait in enumerate(state.waits):
         if wait is not None and _is_met(state, wait):
             state.waits[thread] = None
-
-
-def _blocks(chip: Chip, wait: Wait, instruction: Instruction) -> bool:
-    if instruction.name == "NOP":
-        return wait.block == EVERY
-    if instruction.name == "SEMWAIT" and chip is Chip.BLACKHOLE:
-        return True
-    return bool(wait.block & CLASSES[instruction.name])
-
-
-def _unpackers_bank(state: State, instruction: Instruction) -> str | None:
-    """UNPACR waits for the unpacker's bank; a clearing UNPACR_NOP for the Matrix unit's, unless told to wait like UNPACR."""
-    source = state.source(instruction["unpacker"])
-    free = source.writable
-    if instruction.name == "UNPACR_NOP":
-        found = action(state.chip, instruction)
-        free = not found.clears or (source.writable if found.waits_like_unpacr else not source.readable)
-    return None if free else BANKS[instruction["unpacker"]]
 
 
 def _is_met(state: State, wait: Wait) -> bool:
@@ -443,7 +474,7 @@ class Core:
             config=ConfigFile(self.chip),
         )
         self._expanders = [(MopExpander(), ReplayExpander()) for _ in range(THREADS)]
-        self._queues: list[deque[tuple[int, Instruction]]] = [deque() for _ in range(THREADS)]
+        self._queues: list[deque[Step]] = [deque() for _ in range(THREADS)]
 
     def __repr__(self) -> str:
         return f"Core(chip={self.chip.value!r}, l1_bytes={self.l1.size})"
@@ -512,7 +543,7 @@ class Core:
                 given = integer("word", word, range(1 << WORD_BITS))
                 decoded(given, self.chip)
                 for one in mop.expand(given):
-                    queue.extend((each, decoded(each, self.chip)) for each in replay.expand(one))
+                    queue.extend([step_of(each, self.chip) for each in replay.expand(one)])
             except ValueError as error:
                 raise ValueError(f"words[{number}] of thread {thread}: {error}") from None
 
@@ -552,7 +583,7 @@ class Core:
             raise DeadlockError(
                 "no thread can go on: "
                 + "; ".join(
-                    f"thread {thread} waits with {self._queues[thread][0][1]} for {each}"
+                    f"thread {thread} waits with {self._queues[thread][0].instruction} for {each}"
                     for thread, each in enumerate(waiting)
                     if each
                 )
@@ -561,15 +592,17 @@ class Core:
 
     def _step(self, thread: int, executed: list[tuple[int, int]]) -> bool:
         """Execute a thread's next instruction if one exists and passes the wait gate."""
-        queue = self._queues[thread]
-        if not queue or _obstacle(self.state, thread, queue[0][1]) is not None:
+        state, queue = self.state, self._queues[thread]
+        if not queue or _obstacle(state, thread, queue[0]) is not None:
             return False
-        word, instruction = queue.popleft()
+        word, instruction, _, _ = queue.popleft()
         if word != NOP:
             self._execute(thread, instruction)
             executed.append((thread, word))
-            forget_met_waits(self.state)
-        pass_cycle(self.state, thread, instruction)
+            if any(state.waits):
+                forget_met_waits(state)
+        if state.clock.active:
+            pass_cycle(state, thread, instruction)
         return True
 
     def _execute(self, thread: int, instruction: Instruction) -> None:
@@ -582,7 +615,7 @@ class Core:
 
     def _waiting(self, thread: int) -> str | None:
         queue = self._queues[thread]
-        return obstacle(self.state, thread, queue[0][1]) if queue else None
+        return obstacle(self.state, thread, queue[0].instruction) if queue else None
 
 
 def _thread(thread: int) -> int:

@@ -41,8 +41,8 @@ from bitpath.golden.tensix.matrix.moves import (
     to_src_a_of,
     trnspsrcb,
 )
-from bitpath.golden.tensix.matrix.mvmul import ROW_BROADCAST_ROWS, product_of
-from bitpath.golden.tensix.matrix.pooling import gmpool
+from bitpath.golden.tensix.matrix.mvmul import ROW_BROADCAST_ROWS, product_in_dst_of, product_of
+from bitpath.golden.tensix.matrix.pooling import gmpool_of
 from bitpath.golden.tensix.operands.arguments import broadcast_src_b, check_source, source_format
 from bitpath.golden.tensix.operands.registers import check_rows
 
@@ -178,7 +178,10 @@ def _to_dst(
     placed = placed_format(state.numerics, fmt, move.fp32, move.int8)
     layout = _layout(placed, fmt is Format.TF32 or low_half or follows)
     row = state.dst_row(thread, instruction["dst"]) & ~(count - 1)
-    old = state.dst.read(row, count, layout, stale=low_half and state.numerics.low_half_shows_stale)
+    if low_half:
+        old = state.dst.read(row, count, layout, stale=state.numerics.low_half_shows_stale)
+    else:
+        old = np.empty((count, COLUMNS), np.uint32)
     state.dst.write(row, operation(old, source), layout)
     state.step_rwc(thread, instruction["modifier"])
 
@@ -262,9 +265,7 @@ def execute_product(state: State, thread: int, instruction: Instruction) -> None
         if instruction.fields.get("broadcast_row"):
             _multiply_row(state, operands)
         else:
-            rows = POOL_ROWS if instruction.name == "GAPOOL" else BLOCK_ROWS
-            new = _multiply(state, operands, _src_b(state, operands)[:rows])
-            state.dst.write(operands.dst_row, new, operands.layout)
+            _multiply(state, operands, POOL_ROWS if instruction.name == "GAPOOL" else BLOCK_ROWS)
     state.flip_sources(thread, instruction["flip"])
     state.step_rwc(thread, instruction["modifier"])
 
@@ -312,39 +313,34 @@ def _src_b(state: State, operands: Operands) -> np.ndarray:
     return state.src_b.read[row : row + BLOCK_ROWS]
 
 
-def _multiply(state: State, operands: Operands, src_b: np.ndarray) -> np.ndarray:
-    """Return as many Dst rows as SrcB's, plus SrcB @ SrcA."""
-    rows, src_a = len(src_b), _src_a(state, operands)
+def _multiply(state: State, operands: Operands, rows: int) -> None:
+    """Add SrcB @ SrcA to as many Dst rows."""
+    src_b, src_a = _src_b(state, operands)[:rows], _src_a(state, operands)
     _check_sources(state, operands, src_b, src_a)
-    old = state.dst.read(operands.dst_row, rows, operands.layout)
-    operation = state.settled(product_of, operands.style, operands.dst32, operands.phase, operands.formats)
-    return operation(old.reshape(1, -1), src_b[np.newaxis], src_a[np.newaxis], ONE_BLOCK).reshape(rows, COLUMNS)
+    settings = operands.style, operands.dst32, operands.phase, operands.formats
+    operation, fields = state.settled(product_in_dst_of, *settings)
+    state.dst.update(operation, operands.dst_row, operands.layout, src_b, src_a, *fields)
 
 
 def _multiply_row(state: State, operands: Operands) -> None:
     """Add one SrcB row @ SrcA to the Dst rows that row broadcast writes."""
-    new = _multiply(state, operands, state.src_b.read[[operands.src_b_row] * BLOCK_ROWS])
+    src_b, src_a = state.src_b.read[[operands.src_b_row] * BLOCK_ROWS], _src_a(state, operands)
+    _check_sources(state, operands, src_b, src_a)
+    old = state.dst.read(operands.dst_row, BLOCK_ROWS, operands.layout)
+    operation = state.settled(product_of, operands.style, operands.dst32, operands.phase, operands.formats)
+    new = operation(old.reshape(1, -1), src_b[np.newaxis], src_a[np.newaxis], ONE_BLOCK).reshape(BLOCK_ROWS, COLUMNS)
     rows = range(BLOCK_ROWS - 1) if state.numerics.row_broadcast_writes_all else ROW_BROADCAST_ROWS
     for each in rows:
         state.dst.write(operands.dst_row + each, new[each : each + 1], operands.layout)
 
 
 def _maximum(state: State, instruction: Instruction, operands: Operands) -> np.ndarray:
-    """Return GMPOOL's four rows: an undefined Dst row is below everything; golden takes a block of 8 rows and leaves 4."""
-    old = np.zeros((BLOCK_ROWS, COLUMNS), np.uint32)
-    old[:POOL_ROWS] = state.dst.read(operands.dst_row, POOL_ROWS, operands.layout, ones=True)
-    new = gmpool(
-        old,
-        _src_b(state, operands),
-        _src_a(state, operands),
-        style=operands.style,
-        dst32=operands.dst32,
-        argmax=bool(instruction["argmax"]),
-        srca_format=operands.formats[0],
-        srcb_format=operands.formats[1],
-        numerics=state.numerics,
-    )
-    return new[:POOL_ROWS]
+    """Return GMPOOL's four rows; an undefined Dst row is below everything."""
+    src_b, src_a = _src_b(state, operands), _src_a(state, operands)
+    _check_sources(state, operands, src_b, src_a)
+    old = state.dst.read(operands.dst_row, POOL_ROWS, operands.layout, ones=True)
+    operation = state.settled(gmpool_of, operands.style, operands.dst32, bool(instruction["argmax"]))
+    return operation(old[np.newaxis], src_b[np.newaxis], src_a[np.newaxis])[0]
 
 
 def _elementwise(state: State, instruction: Instruction, operands: Operands) -> np.ndarray:

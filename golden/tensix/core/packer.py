@@ -15,7 +15,7 @@ contexts are not modelled.
 Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddressGenerator: 3930471, of Blackhole f82128b.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
 from inspect import unwrap
 from typing import Any, NamedTuple
 
@@ -37,6 +37,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Format,
     WordLayout,
 )
+from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.golden.tensix.operands.counters import Channel, pacr_modifier
@@ -45,6 +46,7 @@ PACKERS_UNIT = 2
 """The packers' counters among a thread's."""
 MASKS = {0: 0b0001, **{mask: mask for mask in (0b0001, 0b0010, 0b0100, 0b1000, 0b0011, 0b1100, 0b1111)}}
 """Packers by the field of Wormhole's PACR; any other mask is undefined."""
+PACKERS = {field: tuple(packer for packer in range(4) if mask >> packer & 1) for field, mask in MASKS.items()}
 INTERFACES = 4
 UNMODELLED = ("config_context", "row_pad", "strided", "counter_context", "context_control")
 """Fields of PACR that must be 0."""
@@ -87,41 +89,55 @@ PACKING = (
 """Fields that `Settings` and a conversion come from."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Store:
-    """The datums that one packer takes of Dst, its conversion, and its address in L1 unless it continues.
+class Store(NamedTuple):
+    """The datums that one packer takes of Dst, its configuration, and its address in L1 unless it continues.
 
     Attributes
     ----------
-    layout : how it reads Dst; None reads words of 16 bits in the register's order.
     row, column : first datum of Dst.
-    count : datums, on Blackhole of each row.
+    datums : how many, on Blackhole of each row.
     data, exponents : byte addresses in L1.
     """
 
     packer: int
-    mid_format: Format
-    out_format: Format
-    layout: WordLayout | None
-    accumulates: bool
+    settings: "Settings"
     row: int
     column: int
-    count: int
+    datums: int
     data: int
     exponents: int
+
+    @property
+    def mid_format(self) -> Format:
+        return self.settings.mid_format
+
+    @property
+    def out_format(self) -> Format:
+        return self.settings.out_format
+
+    @property
+    def layout(self) -> WordLayout | None:
+        return self.settings.layout
+
+    @property
+    def accumulates(self) -> bool:
+        return self.settings.accumulates
 
 
 def pacr(state: State, thread: int, instruction: Instruction) -> None:
     """Execute PACR; raises as `stores_of`, and ValueError for formats that `pack` does not convert, with L1 and packers as before."""
-    stores, packers = stores_of(state, thread, instruction), [replace(each) for each in state.packers]
+    stores = stores_of(state, thread, instruction)
+    places = [state.packers[store.packer] for store in stores]
+    before = [(place.data, place.exponents, place.taken) for place in places]
     written: Written = []
     try:
-        for store in stores:
-            _store(state, thread, instruction, store, written)
+        for together in _together(stores):
+            _store(state, instruction, together, written)
     except ValueError:
-        for address, before in reversed(written):
-            state.l1[address : address + before.size] = before
-        state.packers = packers
+        for address, old in reversed(written):
+            state.l1[address : address + old.size] = old
+        for place, (data, exponents, taken) in zip(places, before, strict=True):
+            place.data, place.exponents, place.taken = data, exponents, taken
         raise
     if word := state.config.of_thread("pack_modifier", thread, instruction["modifier"]):
         for each in {_counters_thread(state, thread, instruction, store.packer) for store in stores}:
@@ -133,16 +149,40 @@ Written = list[tuple[int, np.ndarray]]
 """Addresses of L1 that an instruction has written, with the bytes before."""
 
 
-def _store(state: State, thread: int, instruction: Instruction, store: Store, written: Written) -> None:
-    """Write what one packer takes of Dst."""
-    words = _read(state, instruction, store)
-    place = state.packers[store.packer]
-    if place.data is None:
-        place.data, place.exponents = store.data, store.exponents
-    if words.size:
-        _write(state, thread, instruction, store, words, written)
-    if instruction["last"] or instruction["flush"]:
-        _end(state, store, written)
+def _together(stores: list[Store]) -> Iterator[list[Store]]:
+    """Yield the stores in their order, neighbours together that convert as many whole rows alike.
+
+    A store that adds to L1 stands alone, since it may read bytes that the one before has written; so does one with edge masks.
+    """
+    found = stores[:1]
+    for store in stores[1:]:
+        own, first = store.settings, found[0].settings
+        alike = own.packing is first.packing and own.masks is None and not own.accumulates
+        if not alike or store.datums != found[0].datums or store.datums % BLOCK or not store.datums:
+            yield found
+            found = []
+        found.append(store)
+    yield found
+
+
+def _store(state: State, instruction: Instruction, stores: list[Store], written: Written) -> None:
+    """Write what packers that convert alike take of Dst."""
+    words, ends = _read(state, instruction, stores), instruction["last"] or instruction["flush"]
+    for store in stores:
+        place = state.packers[store.packer]
+        if place.data is None:
+            place.data, place.exponents = store.data, store.exponents
+    pieces = _converted(state, instruction, stores, words) if words.size else []
+    for number, store in enumerate(stores):
+        place = state.packers[store.packer]
+        if pieces:
+            exponents, data = pieces[number]
+            place.taken += 0 if instruction["zero"] else words.shape[1]
+            if exponents.size:
+                place.exponents = _put(state, place.exponents, exponents, written)
+            place.data = _put(state, place.data, data, written)
+        if ends:
+            _end(state, store, written)
 
 
 def stores_of(state: State, thread: int, instruction: Instruction) -> list[Store]:
@@ -153,12 +193,23 @@ def stores_of(state: State, thread: int, instruction: Instruction) -> list[Store
     UndefinedBehavior : packers that do not go together, formats that differ.
     ValueError : a mode that golden does not model.
     """
-    for field in UNMODELLED:
-        if instruction.fields.get(field):
-            raise ValueError(f"{field} must be 0 in PACR: golden does not model it; not {instruction[field]}")
+    given = instruction.fields
+    if any(map(given.get, UNMODELLED)):
+        field = next(filter(given.get, UNMODELLED))
+        raise ValueError(f"{field} must be 0 in PACR: golden does not model it; not {given[field]}")
     if instruction["override_thread"] and state.chip is Chip.BLACKHOLE:
         raise ValueError("override_thread must be 0 in PACR of blackhole: golden does not model it; not 1")
-    return [_store_of(state, thread, instruction, packer) for packer in _packers(state, instruction)]
+    packers = _packers(state, instruction)
+    adcs = [state.adc[_counters_thread(state, thread, instruction, packer)].packers for packer in packers]
+    counts = [0 if instruction["flush"] else adc.channel_1.x - adc.channel_0.x + 1 for adc in adcs]
+    for count in counts:
+        if count < 0:
+            raise ValueError(f"X of channel 1 must not be below X of channel 0 in PACR, not {count - 1} from it")
+    settings = state.configured(PACKING, _settings, thread, *packers)
+    return [
+        _store_of(state, thread, packer, adc.channel_0, count, own)
+        for packer, adc, count, own in zip(packers, adcs, counts, settings, strict=True)
+    ]
 
 
 def _counters_thread(state: State, thread: int, instruction: Instruction, packer: int) -> int:
@@ -168,13 +219,13 @@ def _counters_thread(state: State, thread: int, instruction: Instruction, packer
     return state.config.read("pack_counters_thread", thread, packer) % THREADS
 
 
-def _packers(state: State, instruction: Instruction) -> list[int]:
+def _packers(state: State, instruction: Instruction) -> tuple[int, ...]:
     if state.chip is Chip.BLACKHOLE:
-        return [0]
-    mask = MASKS.get(instruction["packers"])
-    if mask is None:
+        return (0,)
+    packers = PACKERS.get(instruction["packers"])
+    if packers is None:
         raise UndefinedBehavior(f"packers must be 0, 1, 2, 4, 8, 3, 12 or 15 in PACR, not {instruction['packers']}")
-    return [packer for packer in range(len(state.packers)) if mask >> packer & 1]
+    return packers
 
 
 class EdgeMasks(NamedTuple):
@@ -187,7 +238,7 @@ class EdgeMasks(NamedTuple):
         """Return the masks of each 16 datums, the first of which a packer takes after `taken` others."""
         count = np.arange(datums - datums % COLUMNS)
         masks = self.of_rows[(taken + count) // COLUMNS % self.rows % PLANE_ROWS]
-        kept = masks >> (store.column + count % store.count) % COLUMNS & 1
+        kept = masks >> (store.column + count % store.datums) % COLUMNS & 1
         return (kept.reshape(-1, COLUMNS) << np.arange(COLUMNS)).sum(axis=1)
 
 
@@ -211,6 +262,10 @@ class Settings(NamedTuple):
     Attributes
     ----------
     layout : how it reads Dst; None reads words of 16 bits in the register's order.
+    is_block : True for block floats in L1.
+    packing : settings of the conversion, a `pack_loop.Packing`, one object for the same layout and settings; or the error that a
+        conversion raises.
+    masks : edge masks, or None if all datums stay.
     strides : bytes of Y, Z and W of channel 0.
     x_stride, width : bytes of X, and of an intermediate datum.
     section : units of 16 bytes before the datums, for exponents.
@@ -219,15 +274,22 @@ class Settings(NamedTuple):
     mid_format: Format
     out_format: Format
     layout: WordLayout | None
+    is_block: bool
     accumulates: bool
+    packing: Any
+    masks: "EdgeMasks | None"
     x_stride: int
     strides: tuple[int, int, int]
     width: int
     section: int
 
 
-def _settings(state: State, thread: int, packer: int) -> Settings:
-    """Return a packer's configuration, of fields of `PACKING` alone; raises as `stores_of`."""
+def _settings(state: State, thread: int, *packers: int) -> list[Settings]:
+    """Return the packers' configurations, of fields of `PACKING` alone; raises as `stores_of`."""
+    return [_settings_of(state, thread, packer) for packer in packers]
+
+
+def _settings_of(state: State, thread: int, packer: int) -> Settings:
     read = state.config.read
     mid_format = format_of("the packer's input format", read("pack_in_format", thread, packer))
     out_format = format_of("the packer's output format", read("pack_out_format", thread, packer))
@@ -244,11 +306,21 @@ def _settings(state: State, thread: int, packer: int) -> Settings:
         layout = None
     elif mid_format is Format.FP16 and read("round_10b", thread) and state.numerics.round_10b_fp16:
         layout = DST16_BF16
+    accumulates, masks = bool(read("l1_accumulate", thread, packer)), _edge_masks(state, thread, packer)
+    packing: Any
+    try:
+        packing = _packing_of(state, thread, packer, mid_format, out_format, layout, accumulates, masks is not None)
+    except ValueError as error:
+        # A flush converts nothing.
+        packing = error
     return Settings(
         mid_format=mid_format,
         out_format=out_format,
         layout=layout,
-        accumulates=bool(read("l1_accumulate", thread, packer)),
+        is_block=out_format in BLOCK_FLOATS,
+        accumulates=accumulates,
+        packing=packing,
+        masks=masks,
         x_stride=read("packer_x_stride", thread) & 0xF,
         strides=(
             read("packer_y_stride", thread),
@@ -261,26 +333,9 @@ def _settings(state: State, thread: int, packer: int) -> Settings:
     )
 
 
-def _store_of(state: State, thread: int, instruction: Instruction, packer: int) -> Store:
-    adc = state.adc[_counters_thread(state, thread, instruction, packer)].packers
-    count = 0 if instruction["flush"] else adc.channel_1.x - adc.channel_0.x + 1
-    if count < 0:
-        raise ValueError(f"X of channel 1 must not be below X of channel 0 in PACR, not {count - 1} from it")
-    settings = state.configured(PACKING, _settings, thread, packer)
-    row, column = divmod(_start(state, thread, packer, settings, adc.channel_0), COLUMNS)
-    data, exponents = _begin(state, thread, packer, settings.section)
-    return Store(
-        packer=packer,
-        mid_format=settings.mid_format,
-        out_format=settings.out_format,
-        layout=settings.layout,
-        accumulates=settings.accumulates,
-        row=row,
-        column=column,
-        count=count,
-        data=data,
-        exponents=exponents,
-    )
+def _store_of(state: State, thread: int, packer: int, channel: Channel, count: int, settings: Settings) -> Store:
+    row, column = divmod(_start(state, thread, packer, settings, channel), COLUMNS)
+    return Store(packer, settings, row, column, count, *_begin(state, thread, packer, settings.section))
 
 
 def _start(state: State, thread: int, packer: int, settings: Settings, channel: Channel) -> int:
@@ -294,38 +349,46 @@ def _start(state: State, thread: int, packer: int, settings: Settings, channel: 
 
 def _begin(state: State, thread: int, packer: int, section: int) -> tuple[int, int]:
     """Return the byte addresses of the first datum and of the first exponent that a packer writes."""
-    first = state.config.read("pack_address", thread, 0) + 1
-    address = state.config.read("pack_address", thread, packer) + 1
-    if packer and first & RELATIVE:
-        address += first
+    address = first = state.config.read("pack_address", thread, 0) + 1
+    if packer:
+        own = state.config.read("pack_address", thread, packer) + 1
+        address = own + first if first & RELATIVE else own
     return (address + section & ADDRESS_MASK) * ADDRESS_BYTES, (address & ADDRESS_MASK) * ADDRESS_BYTES
 
 
-def _read(state: State, instruction: Instruction, store: Store) -> np.ndarray:
-    """Return the words of Dst that a packer takes, in order; zeros with `zero`, none with `flush`."""
-    column, end = store.column, store.column + store.count
+def _read(state: State, instruction: Instruction, stores: list[Store]) -> np.ndarray:
+    """Return the words of Dst that each packer takes, in order, [packers, datums]; zeros with `zero`, none with `flush`."""
+    first, starts = stores[0], [store.row * COLUMNS + store.column for store in stores]
     if state.chip is Chip.BLACKHOLE:
-        words = _interfaces(state, instruction, store)[:, column:end]
-        if end > COLUMNS:
-            raise ValueError(f"PACR must take datums of one row from column {column} on, not {store.count}")
+        starts = [row * COLUMNS + first.column for row in _interfaces(instruction, first)]
+        if first.column + first.datums > COLUMNS:
+            raise ValueError(f"PACR must take datums of one row from column {first.column} on, not {first.datums}")
+    if instruction["zero"]:
+        words = np.zeros((len(starts), first.datums), np.uint32)
     else:
-        words = state.dst.read(store.row, -(-end // COLUMNS), store.layout).reshape(-1)[column:end]
-    return np.zeros(words.size, np.uint32) if instruction["zero"] else words.reshape(-1)
+        words = state.dst.runs(starts, first.datums, first.layout)
+    return words if len(words) == len(stores) else words.reshape(1, -1)
 
 
-def _interfaces(state: State, instruction: Instruction, store: Store) -> np.ndarray:
+def _interfaces(instruction: Instruction, store: Store) -> list[int]:
     """Return the rows that Blackhole's read interfaces take."""
     mask, row = instruction["packers"] or (1 << INTERFACES) - 1, store.row
     if mask << row % INTERFACES >= 1 << INTERFACES:
         raise UndefinedBehavior(f"packers must stay within four Dst rows from row {row} on, not be {mask:#06b}")
-    rows = state.dst.read(row & ~(INTERFACES - 1), INTERFACES, store.layout)
-    return rows[[bit for bit in range(INTERFACES) if mask >> bit & 1]]
+    return [row & ~(INTERFACES - 1) | bit for bit in range(INTERFACES) if mask >> bit & 1]
 
 
-def _conversion(
-    state: State, thread: int, packer: int, mid: Format, out: Format, dst32: bool, accumulates: bool
-) -> tuple[Any, EdgeMasks | None]:
-    """Return a conversion's settings and the edge masks, of fields of `PACKING` alone.
+def _packing_of(
+    state: State,
+    thread: int,
+    packer: int,
+    mid: Format,
+    out: Format,
+    layout: WordLayout | None,
+    accumulates: bool,
+    masked: bool,
+) -> Any:
+    """Return a conversion's settings, of fields of `PACKING` alone.
 
     Raises
     ------
@@ -333,57 +396,84 @@ def _conversion(
     """
     read = state.config.read
     relu, threshold = read("relu_mode", thread), read("relu_threshold", thread)
-    masks = _edge_masks(state, thread, packer)
     if relu > 1 and threshold >> 15:
         raise UndefinedBehavior(f"the ReLU threshold must not be negative, not {threshold:#06x}")
-    packing = packing_of(
-        state.numerics,
+    return state.settled(
+        _packing,
         mid,
         out,
-        dst32=dst32,
+        layout,
+        relu,
+        threshold if relu > 1 else 0,
+        mid is Format.INT8 and bool(read("read_unsigned", thread)),
+        bool(read("read_raw", thread)),
+        masked,
+        masked and bool(read("edge_minus_infinity", thread)),
+        read("exponent_threshold", thread, packer) if read("exponent_threshold_enabled", thread, packer) else 0,
+        bool(read("round_10b", thread)),
+        bool(read("pack_e4m3", thread)),
+        accumulates,
+    )
+
+
+def _packing(
+    numerics: TensixNumerics,
+    mid: Format,
+    out: Format,
+    layout: WordLayout | None,
+    relu: int,
+    relu_threshold: int,
+    unsigned: bool,
+    raw: bool,
+    masked: bool,
+    edge_minus_infinity: bool,
+    exponent_threshold: int,
+    round_10b: bool,
+    e4m3: bool,
+    accumulates: bool,
+) -> Any:
+    return packing_of(
+        numerics,
+        mid,
+        out,
+        dst32=layout is DST32,
         relu=relu,
-        relu_threshold=threshold if relu > 1 else 0,
-        unsigned=mid is Format.INT8 and bool(read("read_unsigned", thread)),
-        raw=bool(read("read_raw", thread)),
-        masked=masks is not None,
-        edge_minus_infinity=masks is not None and bool(read("edge_minus_infinity", thread)),
-        exponent_threshold=(
-            read("exponent_threshold", thread, packer) if read("exponent_threshold_enabled", thread, packer) else 0
-        ),
-        round_10b=bool(read("round_10b", thread)),
-        e4m3=bool(read("pack_e4m3", thread)),
+        relu_threshold=relu_threshold,
+        unsigned=unsigned,
+        raw=raw,
+        masked=masked,
+        edge_minus_infinity=edge_minus_infinity,
+        exponent_threshold=exponent_threshold,
+        round_10b=round_10b,
+        e4m3=e4m3,
         accumulates=accumulates,
     )
-    return packing, masks
 
 
-def _write(
-    state: State, thread: int, instruction: Instruction, store: Store, words: np.ndarray, written: Written
-) -> None:
-    """Convert words and append them, of block floats the exponents apart."""
-    settings = store.packer, store.mid_format, store.out_format, store.layout is DST32, store.accumulates
-    packing, masks = state.configured(PACKING, _conversion, thread, *settings)
-    place = state.packers[store.packer]
-    old = state.l1[place.data :] if store.accumulates else None
+def _converted(
+    state: State, instruction: Instruction, stores: list[Store], words: np.ndarray
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the bytes of exponents, of block floats, and of datums that each packer appends, in one conversion."""
+    first, datums = stores[0], words.shape[1]
+    packing, masks, place = first.settings.packing, first.settings.masks, state.packers[first.packer]
+    if isinstance(packing, ValueError):
+        raise packing.with_traceback(None)
     edge = None
     if masks is not None:
-        edge = (
-            np.full(len(words) // COLUMNS, ALL_COLUMNS)
-            if instruction["zero"]
-            else masks.of(place.taken, store, len(words))
-        )
-    data = packed(packing, words, edge, old)
-    place.taken += 0 if instruction["zero"] else len(words)
-    if store.out_format in BLOCK_FLOATS:
-        place.exponents = _put(state, place.exponents, data[: words.size // BLOCK], written)
-        data = data[exponent_stream_bytes(words.size) :]
-    place.data = _put(state, place.data, data, written)
+        edge = np.full(datums // COLUMNS, ALL_COLUMNS) if instruction["zero"] else masks.of(place.taken, first, datums)
+    data = packed(packing, words.reshape(-1), edge, state.l1[place.data :] if first.accumulates else None)
+    stream, blocks = (exponent_stream_bytes(words.size), datums // BLOCK) if first.settings.is_block else (0, 0)
+    size = (data.size - stream) // len(stores)
+    return [
+        (data[number * blocks : (number + 1) * blocks], data[stream + number * size : stream + (number + 1) * size])
+        for number in range(len(stores))
+    ]
 
 
 def _end(state: State, store: Store, written: Written) -> None:
     """Fill the last 16 bytes with zeros; the next PACR begins at the configured address."""
     place = state.packers[store.packer]
-    for address in (place.data, place.exponents if store.out_format in BLOCK_FLOATS else 0):
+    for address in (place.data, place.exponents if store.settings.is_block else 0):
         if rest := -address % ADDRESS_BYTES:
             _put(state, address, np.zeros(rest, np.uint8), written)
     place.data = place.exponents = None

@@ -266,6 +266,22 @@ class DstRegister:
         _loop().read_rows(self.bits, defined, first, self.remapped, self.swizzled, dst32, moves, fill, words)
         return words
 
+    def runs(self, starts: list[int], count: int, layout: WordLayout | None) -> np.ndarray:
+        """Return logical words of as many datums from each start on, uint32 [runs, count]; row 0 has datums 0 to 15.
+
+        Datums of an undefined row read as 0. `layout` is that of `read`.
+        """
+        words = np.empty((len(starts), count), np.uint32)
+        moves, permuted = _loop().route(layout, to_physical=False), (self.remapped, self.swizzled)
+        _loop().read_runs(self.bits, self.defined, np.array(starts), *permuted, layout is DST32, moves, words)
+        return words
+
+    def update(self, operation: Callable[..., None], first: int, layout: WordLayout, *arguments: Any) -> None:
+        """Apply a compiled operation that reads and writes rows itself, from `first` on, such as `mvmul_in_dst`."""
+        moves = _loop().route(layout, to_physical=False), _loop().route(layout, to_physical=True)
+        place = first, self.remapped, self.swizzled, layout is DST32
+        operation(self.bits, self.defined, *place, moves, *arguments)
+
     def write(self, first: int, words: np.ndarray, layout: WordLayout) -> None:
         """Write logical words, uint32 [rows, 16]; the rows become defined."""
         moves = _loop().route(layout, to_physical=True)

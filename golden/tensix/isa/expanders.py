@@ -14,7 +14,7 @@ from bitpath.golden.tensix.declarations.encodings import (
     WORD_BITS,
 )
 from bitpath.golden.tensix.declarations.formats import Chip
-from bitpath.golden.tensix.isa.words import decode
+from bitpath.golden.tensix.isa.words import decoded
 
 # MOP expander: a MOP becomes a sequence of its thread's nine configuration words.
 #
@@ -82,11 +82,11 @@ class MopExpander:
         """Return what `feed` returns for a Python int of 32 bits, which is not checked."""
         opcode = word >> OPCODE_LOW
         if opcode == OPCODES["MOP_CFG"]:
-            self._mask_high = decode(word)["mask_high"]
+            self._mask_high = decoded(word, Chip.WORMHOLE)["mask_high"]
             return []
         if opcode != OPCODES["MOP"]:
             return [word]
-        mop = decode(word)
+        mop = decoded(word, Chip.WORMHOLE)
         if mop["template"]:
             return [*_template_1(self._config)]
         mask = self._mask_high << MASK_HIGH_SHIFT | mop["mask_low"]
@@ -180,7 +180,7 @@ class ReplayExpander:
             return [word] if self._executes else []
         if word >> OPCODE_LOW != OPCODES["REPLAY"]:
             return [word]
-        replay = decode(word)
+        replay = decoded(word, Chip.WORMHOLE)
         count = integer("count", replay["count"], range(REPLAY_WORDS + 1), " in REPLAY") or REPLAY_WORDS
         if replay["load"]:
             self._place, self._left, self._executes = replay["start"], count, bool(replay["execute"])

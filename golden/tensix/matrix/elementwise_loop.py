@@ -6,6 +6,7 @@ rounded as in `accumulate_loop`, whose proofs hold here: 11 bits, or 11 + 32 wit
 gives a sum Dst's bias leaves it exact too.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,9 @@ SIZE = BLOCK_ROWS * COLUMNS
 """Datums of a block."""
 
 
-def product_fields(numerics: TensixNumerics, reading: SourceFields, dst_fields: tuple[int, int]) -> tuple[Any, ...]:
+def product_fields(
+    numerics: TensixNumerics, reading: SourceFields, dst_fields: tuple[int, int]
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the fields of `elwmul`.
 
     Parameters
@@ -97,10 +100,16 @@ def product_fields(numerics: TensixNumerics, reading: SourceFields, dst_fields: 
     dst_fields : exponent and fraction bits of a Dst word.
     """
     fields = (*reading, numerics.empty_terms_in_maximum)
-    return (*map(np.int64, fields), *addition(numerics, dst_fields))
+    return _arrays(fields, (), addition(numerics, dst_fields))
 
 
-def elwmul(dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, fields: tuple[Any, ...]) -> np.ndarray:
+def _arrays(integers: Sequence[int], floats: Sequence[float], added: tuple[Any, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return fields as int64 and float64, which numba takes over in less time than scalars; `added` are those of `addition`."""
+    steps, *last = added
+    return np.array([*integers, *last], np.int64), np.array([*floats, *steps], np.float64)
+
+
+def elwmul(dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, fields: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Return Dst plus products, uint32 [n, 128].
 
     Parameters
@@ -126,7 +135,7 @@ def sum_fields(
     rebias: int,
     subtract: bool,
     accumulate: bool,
-) -> tuple[Any, ...]:
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the fields of `elwadd`; the arguments are those of `product_fields`, and these.
 
     Parameters
@@ -137,10 +146,10 @@ def sum_fields(
     """
     masks = reading.exponent_mask, reading.a_mask, reading.b_mask, reading.b_zeros
     fields = (*masks, subtract, accumulate, rebias, reading.zero_exponent)
-    return (*map(np.int64, fields), *STEPS[numerics.product_tie], *addition(numerics, dst_fields))
+    return _arrays(fields, STEPS[numerics.product_tie], addition(numerics, dst_fields))
 
 
-def elwadd(dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, fields: tuple[Any, ...]) -> np.ndarray:
+def elwadd(dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, fields: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Return Dst plus sums ``src_a + src_b``, uint32 [n, 128]; `fields` are those of `sum_fields`."""
     dst, src_b, src_a = owned(dst), owned(src_b), owned(src_a)
     result = np.empty(dst.shape, np.uint32)
@@ -153,16 +162,22 @@ def elwadd(dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray, fields: tuple[
 
 
 @piece
+def _five(row, first):
+    """Return five neighbours of a row."""
+    return row[first], row[first + 1], row[first + 2], row[first + 3], row[first + 4]
+
+
+@piece
 def _signed(field, negative):
     return np.float64(-field if negative else field)
 
 
 @kernel(fused=True)
-def _elwmul(
-    dst, src_b, src_a, result,
-    offset, zero_exponent, exponent_mask, a_mask, a_right, b_mask, b_right, b_field, b_left, b_zeros, empty_terms,
-    steps, narrow, quirk, exponent_bits, fraction_bits, to_even,
-):  # fmt: skip
+def _elwmul(dst, src_b, src_a, result, integers, floats):
+    offset, zero_exponent, exponent_mask, a_mask, a_right = _five(integers, 0)
+    b_mask, b_right, b_field, b_left, b_zeros = _five(integers, 5)
+    empty_terms, (narrow, quirk, exponent_bits, fraction_bits, to_even) = integers[10], _five(integers, 11)
+    steps = _five(floats, 0)
     products, powers, zero_power = np.empty((1, SIZE)), np.empty((1, SIZE)), power_of_two(zero_exponent)
     for block in range(dst.shape[0]):
         for i in range(SIZE):
@@ -192,11 +207,11 @@ def _elwmul(
 
 
 @kernel(fused=True)
-def _elwadd(
-    dst, src_b, src_a, result,
-    exponent_mask, a_mask, b_mask, b_zeros, subtract, accumulate, rebias, zero_exponent, away, up,
-    steps, narrow, quirk, exponent_bits, fraction_bits, to_even,
-):  # fmt: skip
+def _elwadd(dst, src_b, src_a, result, integers, floats):
+    exponent_mask, a_mask, b_mask, b_zeros, subtract = _five(integers, 0)
+    accumulate, rebias, zero_exponent = integers[5], integers[6], integers[7]
+    narrow, quirk, exponent_bits, fraction_bits, to_even = _five(integers, 8)
+    away, up, steps = floats[0], floats[1], _five(floats, 2)
     sums, powers, zeros = np.empty((1, SIZE)), np.empty((1, SIZE)), np.zeros(SIZE, np.uint32)
     zero_power, scale = power_of_two(zero_exponent), power_of_two(rebias)
     for block in range(dst.shape[0]):

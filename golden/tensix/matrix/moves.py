@@ -228,7 +228,8 @@ def to_dst_of(
     low_half: bool,
     keep_denormals: bool,
 ) -> Callable[..., np.ndarray]:
-    """Return MOVA2D, or with a format of SrcB MOVB2D: a function of Dst rows and source rows, maybe read-only.
+    """Return MOVA2D, or with a format of SrcB MOVB2D: a function of Dst rows, whose words count with `low_half` alone, and source
+    rows; the result may be read-only.
 
     Raises
     ------
@@ -277,8 +278,11 @@ def from_dst_of(_: TensixNumerics, fmt: Format, dst32: bool, low_half: bool) -> 
     def from_dst(dst: np.ndarray) -> np.ndarray:
         if fmt is Format.TF32:
             return dst >> 13
-        if dst32:
+        if dst32 and (low_half or short):
             dst = from_physical(dst & 0xFFFF if low_half else to_physical(dst, DST32) >> 16, layout)
+        elif dst32:
+            # In both orders the upper half of a word is a BF16 word.
+            dst = dst >> 16
         return (dst & 0x8000) << 3 | dst & 0x7FFF if short else dst << 3
 
     return from_dst

@@ -7,6 +7,7 @@ for each point that they leave open.
 from collections.abc import Callable
 from functools import partial
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -171,12 +172,35 @@ def product_of(
     # The compiler is loaded with the first call.
     from bitpath.golden.tensix.matrix import mvmul_integer_loop, mvmul_loop
 
+    fields = _fields(numerics, style, dst32, phase, formats)
     if style is Style.INT8:
-        fields = (integer_mask_b(phase), integer_mask_a(phase), *integer_flushes(numerics))
-        return partial(mvmul_integer_loop.mvmul, fields=tuple(map(np.int32, fields)))
-    reading = mvmul_loop.signed(source_fields(numerics, style, dst32, phase, formats))
+        return partial(mvmul_integer_loop.mvmul, fields=fields)
+    reading, general, goes_up = fields
+    return partial(mvmul_loop.mvmul, reading=reading, general=general, goes_up=goes_up)
+
+
+def product_in_dst_of(
+    numerics: TensixNumerics, style: Style, dst32: bool, phase: int, formats: tuple[Format, Format]
+) -> tuple[Callable[..., None], tuple[Any, ...]]:
+    """Return the compiled MVMUL on rows of Dst, `mvmul_in_dst` of a loop, and its last arguments; nothing is checked."""
+    from bitpath.golden.tensix.matrix import mvmul_integer_loop, mvmul_loop
+
+    loop = mvmul_integer_loop if style is Style.INT8 else mvmul_loop
+    return loop.mvmul_in_dst, _fields(numerics, style, dst32, phase, formats)
+
+
+def _fields(
+    numerics: TensixNumerics, style: Style, dst32: bool, phase: int, formats: tuple[Format, Format]
+) -> tuple[Any, ...]:
+    """Return the last arguments of a loop's MVMUL."""
+    from bitpath.golden.tensix.matrix import mvmul_loop
+
+    if style is Style.INT8:
+        masks = integer_mask_b(phase), integer_mask_a(phase)
+        return tuple(map(np.int32, (*masks, *integer_flushes(numerics))))
+    reading = np.array(source_fields(numerics, style, dst32, phase, formats), np.int32)
     general = mvmul_loop.general_fields(numerics, dst_fields(style, dst32))
-    return partial(mvmul_loop.mvmul, reading=reading, general=general)
+    return reading, mvmul_loop.row_of(general), general.goes_up
 
 
 def _numbers(own: tuple[int, ...], leading: tuple[int, ...]) -> np.ndarray:

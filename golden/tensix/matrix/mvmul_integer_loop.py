@@ -9,6 +9,7 @@ from bitpath.golden.arrays.kernels import kernel, piece
 from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.declarations.formats import COLUMNS as WORD_COLUMNS
 from bitpath.golden.tensix.operands.registers import INT32_MAX as LARGEST_MAGNITUDE
+from bitpath.golden.tensix.operands.registers_loop import read_rows, write_rows
 
 COLUMNS = WORD_COLUMNS
 BLOCKS = 128
@@ -86,3 +87,17 @@ def _mvmul(dst, src_b, src_a, which_b, which_a, result, b_mask, a_mask, b_flush,
             read_integers(src_b[which_b[block], row], b, b_mask, b_flush)
             own = slice(row * COLUMNS, (row + 1) * COLUMNS)
             add_integers(a, b, sums, dst[block, own], result[block, own])
+
+
+@kernel
+def mvmul_in_dst(
+    bits, defined, first, remapped, swizzled, dst32, moves, src_b, src_a, b_mask, a_mask, b_flush, a_flush
+):
+    """Add the product of SrcB rows, uint32 [rows, 16], and a SrcA block to the Dst rows from `first` on; `moves` are routes out and in."""
+    old, new = np.empty(src_b.shape, np.uint32), np.empty(src_b.shape, np.uint32)
+    place = first, remapped, swizzled, dst32
+    read_rows(bits, defined, *place, moves[0], 0, old)
+    one, shape = np.zeros(1, np.int64), (1, old.size)
+    blocks = src_b.reshape(1, *src_b.shape), src_a.reshape(1, *src_a.shape)
+    _mvmul(old.reshape(shape), *blocks, one, one, new.reshape(shape), b_mask, a_mask, b_flush, a_flush)
+    write_rows(bits, defined, *place, moves[1], new)

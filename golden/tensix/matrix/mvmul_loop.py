@@ -16,6 +16,7 @@ from bitpath.golden.arrays.parallel import in_parallel, owned, shares
 from bitpath.golden.tensix.declarations.formats import COLUMNS as WORD_COLUMNS
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.matrix.accumulate_loop import ON_GRID, STEP, STEPS, add_to_dst, addition, power_of_two
+from bitpath.golden.tensix.operands.registers_loop import read_rows, write_rows
 from bitpath.golden.tensix.operands.sources import SourceFields
 
 COLUMNS = WORD_COLUMNS
@@ -60,6 +61,12 @@ def general_fields(numerics: TensixNumerics, dst_fields: tuple[int, int]) -> Gen
     )
 
 
+def row_of(general: General) -> np.ndarray:
+    """Return the fields but `goes_up`, float64 [14]: numba takes over an array in less time than a tuple."""
+    steps, *last = general.addition
+    return np.array([general.group, general.guard, general.empty_terms, general.away, *steps, *last], np.float64)
+
+
 def signed(fields: Any) -> Any:
     """Return fields, a named tuple, as int32, the width of the words' loops."""
     return fields._make(map(np.int32, fields))
@@ -70,8 +77,9 @@ def mvmul(
     src_b: np.ndarray,
     src_a: np.ndarray,
     which: tuple[np.ndarray, np.ndarray],
-    reading: SourceFields,
-    general: General,
+    reading: np.ndarray,
+    general: np.ndarray,
+    goes_up: bool | None,
 ) -> np.ndarray:
     """Return the new Dst words, uint32 [n, rows * 16].
 
@@ -80,15 +88,15 @@ def mvmul(
     dst : uint32 [n, rows * 16].
     src_b, src_a : logical words, uint32 [m, rows, 16] and [l, 16, 16].
     which : for each of the n blocks, the numbers of its SrcB and its SrcA.
-    reading : masks and shifts that unpack the words, as `signed` returns them.
-    general : fields of the numerics.
+    reading : a `SourceFields`, int32 [10]: masks and shifts that unpack the words.
+    general, goes_up : fields of the numerics, by `row_of`, and the one that it leaves out.
     """
     src_b, src_a, dst = owned(src_b), owned(src_a), owned(dst)
     which_b, which_a = owned(which[0]), owned(which[1])
     result = np.empty(dst.shape, np.uint32)
 
     def work(part: slice) -> None:
-        _mvmul(dst[part], src_b, src_a, which_b[part], which_a[part], result[part], reading, general)
+        _mvmul(dst[part], src_b, src_a, which_b[part], which_a[part], result[part], reading, general, goes_up)
 
     in_parallel(work, shares(len(dst), BLOCKS))
     return result
@@ -114,8 +122,9 @@ def _read(
 
 
 @kernel(fused=True)
-def _mvmul(dst, src_b, src_a, which_b, which_a, result, reading, general):
+def _mvmul(dst, src_b, src_a, which_b, which_a, result, source_row, general_row, goes_up):
     rows = dst.shape[1] // COLUMNS
+    reading, general = reading_of(source_row), _general_of(general_row, goes_up)
     a, a_powers, a_least, b, b_powers, b_least, least, highest, sums = workspace(rows, general.group)
     for block in range(dst.shape[0]):
         if block == 0 or which_a[block] != which_a[block - 1]:
@@ -127,11 +136,33 @@ def _mvmul(dst, src_b, src_a, which_b, which_a, result, reading, general):
         add_products(dst[block], *operands, general, least, highest, sums, result[block])
 
 
+@kernel(fused=True)
+def mvmul_in_dst(
+    bits, defined, first, remapped, swizzled, dst32, moves, src_b, src_a, source_row, general_row, goes_up
+):
+    """Add the product of SrcB rows, uint32 [rows, 16], and a SrcA block to the Dst rows from `first` on; `moves` are routes out and in."""
+    old, new = np.empty(src_b.shape, np.uint32), np.empty(src_b.shape, np.uint32)
+    place = first, remapped, swizzled, dst32
+    read_rows(bits, defined, *place, moves[0], 0, old)
+    one, shape = np.zeros(1, np.int64), (1, old.size)
+    blocks = src_b.reshape(1, *src_b.shape), src_a.reshape(1, *src_a.shape)
+    _mvmul(old.reshape(shape), *blocks, one, one, new.reshape(shape), source_row, general_row, goes_up)
+    write_rows(bits, defined, *place, moves[1], new)
+
+
 @piece
 def reading_of(row):
     """Return the fields of a row of an array of them."""
     low = row[0], row[1], row[2], row[3], row[4]
     return SourceFields(*low, row[5], row[6], row[7], row[8], row[9])
+
+
+@piece
+def _general_of(row, goes_up):
+    """Return the fields of a row of `row_of`."""
+    steps = row[4], row[5], row[6], row[7], row[8]
+    last = np.int64(row[9]), np.int64(row[10]), np.int64(row[11]), np.int64(row[12]), np.int64(row[13])
+    return General(np.int32(row[0]), np.int32(row[1]), np.int32(row[2]), row[3], goes_up, (steps, *last))
 
 
 @piece

@@ -3,25 +3,21 @@
 Ref: tt-isa-documentation, GMPOOL. Values are compared as sign and magnitude. Nothing is rounded: low bits are dropped.
 """
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 
 from bitpath.golden.arrays.arguments import checked
+from bitpath.golden.arrays.parallel import owned
 from bitpath.golden.tensix.declarations.formats import BLOCK_ROWS, COLUMNS, Chip, Format, Style
 from bitpath.golden.tensix.declarations.numerics import GmpoolFp16, TensixNumerics
 from bitpath.golden.tensix.operands.arguments import check_operands, numerics_or_default
 
-FRACTION_BITS = 10
-LOWEST = (1 << 19) - 1
-"""All ones, a negative value below every datum, which replaces a SrcA row with scale zero."""
-INTEGER_INPUT_BITS = 19
-INTEGER_OUTPUT_BITS = 13
 ORDER = np.array([*range(4, 8), *range(4), *range(8, 16)])
 """Rows of SrcA in the order of their comparisons: of equal datums the last one wins."""
 FP16_REBIAS = 127 - 2 * 15
 """Turns the sum of two FP16 exponents into one of FP32."""
-INDEXED_ROWS = 8
-INDEX_FACTOR = 3
-"""A row's index is stored times 3, modulo 8."""
 
 
 @checked
@@ -70,88 +66,48 @@ def gmpool(
     numerics = numerics_or_default(numerics, chip)
     sizes = BLOCK_ROWS, COLUMNS
     style, _, leading = check_operands(dst, src_b, src_a, sizes, style, dst32, srca_format, srcb_format)
+    operation = gmpool_of(numerics, style, dst32, argmax)
+    shapes = (*leading, BLOCK_ROWS, COLUMNS), (*leading, BLOCK_ROWS, COLUMNS), (*leading, COLUMNS, COLUMNS)
+    words = (
+        np.broadcast_to(each, shape).reshape(-1, *shape[-2:])
+        for each, shape in zip((dst, src_b, src_a), shapes, strict=True)
+    )
+    return operation(*words).reshape(shapes[0])
+
+
+def gmpool_of(numerics: TensixNumerics, style: Style, dst32: bool, argmax: bool) -> Callable[..., np.ndarray]:
+    """Return GMPOOL with these settings: a function of words of Dst, [n, 4 or 8, 16], SrcB and SrcA, which are not checked.
+
+    Raises
+    ------
+    ValueError : `argmax` without `dst32`.
+    """
     if argmax and not dst32:
         raise ValueError("dst32 must be True with argmax, whose index is in the lower half, not False")
+    # The compiler is loaded with the first call.
+    from bitpath.golden.tensix.matrix import pooling_loop
 
-    words = src_a.astype(np.int64)
-    scale = (src_b[..., 0, :, np.newaxis].astype(np.int64) >> FRACTION_BITS) & 0xFF
-    exponent, fraction = words >> FRACTION_BITS & 0xFF, words & 0x3FF
-    if style is Style.BF16:
-        fraction &= ~0b111
-    widens = style is Style.FP16 and dst32 and not argmax
-    bias = 0 if style is Style.INT8 else 15 if style is Style.FP16 and not widens else 127
-    if widens and numerics.gmpool_fp16 is GmpoolFp16.REBIAS:
-        exponent = np.where(exponent, exponent + FP16_REBIAS + bias, 0)
-    scaled = fraction if style is Style.INT8 else (exponent + scale << FRACTION_BITS) + fraction
-    sign = np.where(scale == 0, True, (words >> 18 == 1) & (exponent != 0))
-    scaled = np.where(scale == 0, LOWEST, np.where(exponent == 0, 0, scaled))
-
-    old = dst[..., 0, :].astype(np.int64)
     integer = style is Style.INT8 or (argmax and style is Style.TF32)
     half = not dst32 or (argmax and not integer)
-    read = old >> 16 if half and dst32 else old
-    short = style is Style.FP16 and half
-    negative, magnitude = _read_integer(read) if integer else _read_float(read, short, half, bias)
-    # The Dst word comes first, then SrcA's rows in their order.
-    signs = np.concatenate([_as_row(negative, leading), _as_column(sign[..., ORDER, :], leading)], axis=-2)
-    magnitudes = np.concatenate([_as_row(magnitude, leading), _as_column(scaled[..., ORDER, :], leading)], axis=-2)
-    ordered = np.where(signs, -magnitudes, magnitudes)
-    found = ordered == np.maximum.accumulate(ordered, axis=-2)
-    last = _last(found)
-    largest, negative = (np.take_along_axis(each, last, axis=-2)[..., 0, :] for each in (magnitudes, signs))
-
-    new = np.broadcast_to(dst, (*leading, BLOCK_ROWS, COLUMNS)).copy()
-    new[..., 0, :] = _integer_word(largest, negative) if integer else _float_word(largest, negative, bias, short, half)
-    new[..., 1:4, :] = 0
-    if argmax:
-        phases = np.broadcast_to(dst, new.shape)[..., :4, :].astype(np.int64) + 0x100 & 0xF00  # the counts, one higher
-        where = _last(found[..., : INDEXED_ROWS + 1, :])[..., 0, :]
-        row = ORDER[where - 1]
-        code = phases[..., 0, :] >> 4 | row * INDEX_FACTOR % INDEXED_ROWS
-        phases[..., 0, :] |= np.where(where == 0, np.broadcast_to(old, where.shape) & 0xFF, code)
-        new[..., 0, :] = 0 if integer else new[..., 0, :] << 16
-        new[..., :4, :] |= phases.astype(np.uint32)
-    return new
+    widens = style is Style.FP16 and dst32 and not argmax
+    bias = 0 if style is Style.INT8 else 15 if style is Style.FP16 and not widens else 127
+    pooling = pooling_loop.Pooling(
+        integer=integer,
+        half=half,
+        upper=half and dst32,
+        short=style is Style.FP16 and half,
+        bias=bias,
+        rebias=FP16_REBIAS + bias if widens and numerics.gmpool_fp16 is GmpoolFp16.REBIAS else 0,
+        fraction_mask=0x3F8 if style is Style.BF16 else 0x3FF,
+        scales=style is not Style.INT8,
+        argmax=argmax,
+    )
+    return partial(_pooled, pooling_loop.gmpool, np.array(pooling, np.int64))
 
 
-def _as_row(values: np.ndarray, leading: tuple[int, ...]) -> np.ndarray:
-    return np.broadcast_to(values[..., np.newaxis, :], (*leading, 1, COLUMNS))
-
-
-def _as_column(values: np.ndarray, leading: tuple[int, ...]) -> np.ndarray:
-    return np.broadcast_to(values, (*leading, COLUMNS, COLUMNS))
-
-
-def _last(found: np.ndarray) -> np.ndarray:
-    """Return the last position along the axis before the last that is True; position 0 always is."""
-    return found.shape[-2] - 1 - np.argmax(found[..., ::-1, :], axis=-2, keepdims=True)
-
-
-def _read_integer(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return sign and 19 magnitude bits."""
-    return words >> 31 == 1, words & (1 << INTEGER_INPUT_BITS) - 1
-
-
-def _read_float(words: np.ndarray, short: bool, half: bool, bias: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return sign, and exponent and 10 fraction bits with a second bias, as a scaled SrcA datum has it."""
-    if not half:
-        return words >> 31 == 1, ((words & 0x7FFFFFFF) >> 13) + (bias << FRACTION_BITS)
-    return words >> 15 == 1, ((words & 0x7FFF) << (0 if short else 3)) + (bias << FRACTION_BITS)
-
-
-def _integer_word(magnitude: np.ndarray, sign: np.ndarray) -> np.ndarray:
-    return magnitude & (1 << INTEGER_OUTPUT_BITS) - 1 | sign.astype(np.int64) << 31
-
-
-def _float_word(magnitude: np.ndarray, sign: np.ndarray, bias: int, short: bool, half: bool) -> np.ndarray:
-    """Take the bias off an exponent, which may wrap, and place the bits in a Dst word."""
-    negative = sign.astype(np.int64)
-    exponent, fraction = magnitude >> FRACTION_BITS, magnitude & 0x3FF
-    wrapped = exponent - bias & (0x1F if short else 0xFF)
-    logical = wrapped << FRACTION_BITS | fraction
-    if short:
-        word = logical | negative << 15
-    else:
-        word = logical >> 3 | negative << 15 if half else logical << 13 | negative << 31
-    # A zero of SrcA carries no exponent at all, not even the bias.
-    return np.where(exponent == 0, 0, word)
+def _pooled(
+    kernel: Callable[..., None], fields: np.ndarray, dst: np.ndarray, src_b: np.ndarray, src_a: np.ndarray
+) -> np.ndarray:
+    result = np.empty(dst.shape, np.uint32)
+    kernel(owned(dst), owned(src_b), owned(src_a), ORDER, result, fields)
+    return result

@@ -27,9 +27,9 @@ Ref: tt-isa-documentation 3930471, ADCs, SETADC to ADDRCRZW, UNPACR_Regular, Pac
 RWCs, SETRWC, INCRWC; the bits of the words from ttsim v1.10.0, BIAS's clear bit is chosen.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from bitpath.golden.arrays.arguments import checked, integer
 from bitpath.golden.tensix.declarations.encodings import (
@@ -57,6 +57,28 @@ def changed(record: Record, **values: Any) -> Record:
     return new
 
 
+# Steps of one counter, in place in the values of a record by name.
+
+
+Values = dict[str, int]
+"""Values of a record's counters."""
+
+
+def put(values: Values, name: str, number: int) -> None:
+    """Set value and Cr of a counter."""
+    values[name] = values[f"{name}_cr"] = number & MASKS[name]
+
+
+def add(values: Values, name: str, number: int) -> None:
+    """Add a number to a value."""
+    values[name] = values[name] + number & MASKS[name]
+
+
+def add_cr(values: Values, name: str, number: int) -> None:
+    """Add a number to a Cr, which becomes the value."""
+    put(values, name, values[f"{name}_cr"] + number)
+
+
 @dataclass(frozen=True)
 class Counters:
     """Counters that wrap, each a value ``name`` and its Cr ``name_cr``, where it has one."""
@@ -67,19 +89,6 @@ class Counters:
     def __post_init__(self) -> None:
         for each in fields(self):
             integer(each.name, getattr(self, each.name), range(1 << self.WIDTHS[each.name.removesuffix("_cr")]))
-
-    def put(self, name: str, number: int) -> Self:
-        """Return the counters with value and Cr of one set."""
-        number %= 1 << self.WIDTHS[name]
-        return changed(self, **{name: number, f"{name}_cr": number})
-
-    def add(self, name: str, number: int) -> Self:
-        """Return the counters with a number added to a value."""
-        return changed(self, **{name: (getattr(self, name) + number) % (1 << self.WIDTHS[name])})
-
-    def add_cr(self, name: str, number: int) -> Self:
-        """Return the counters with a number added to a Cr, which becomes the value."""
-        return self.put(name, getattr(self, f"{name}_cr") + number)
 
 
 # A thread's ADCs, which address the datums of unpackers and packers.
@@ -162,6 +171,18 @@ class Adcs:
         return changed(self, **stepped)
 
 
+Step = tuple[int, Callable[[Values, str, int], None], str, int]
+"""Channel, kind of step, counter and number."""
+
+
+def stepped_adc(adc: Adc, steps: Sequence[Step]) -> Adc:
+    """Return the counters after steps, which are not checked."""
+    channels = changed(adc.channel_0), changed(adc.channel_1)
+    for channel, step, name, number in steps:
+        step(channels[channel].__dict__, name, number)
+    return changed(adc, channel_0=channels[0], channel_1=channels[1])
+
+
 @checked
 def setadc(adc: Adc, *, channel: int, dimension: int, value: int) -> Adc:
     """Return the counters after SETADC: one counter's value and Cr.
@@ -178,7 +199,7 @@ def setadc(adc: Adc, *, channel: int, dimension: int, value: int) -> Adc:
     """
     name = DIMENSIONS[integer("dimension", dimension, range(4))]
     value = integer("value", value, range(1 << WIDTHS["x"]))
-    return adc.replaced(channel, adc.channel(channel).put(name, value))
+    return stepped_adc(adc, [(integer("channel", channel, range(CHANNELS)), put, name, value)])
 
 
 @checked
@@ -190,7 +211,7 @@ def setadcxx(adc: Adc, *, start: int, end: int) -> Adc:
     TypeError, ValueError : no integer of 10 bits.
     """
     start, end = integer("start", start, range(1 << 10)), integer("end", end, range(1 << 10))
-    return changed(adc, channel_0=adc.channel_0.put("x", start), channel_1=adc.channel_1.put("x", end))
+    return stepped_adc(adc, [(0, put, "x", start), (1, put, "x", end)])
 
 
 @checked
@@ -206,19 +227,19 @@ def set_four(adc: Adc, *, which: int, **values: int) -> Adc:
     ------
     TypeError, ValueError : other names; no integer, or too large for its field.
     """
-    return _four(adc, Channel.put, which, values)
+    return stepped_adc(adc, four_steps(put, *_checked_four(which, values)))
 
 
 @checked
 def add_four(adc: Adc, **values: int) -> Adc:
     """Return the counters after INCADCXY or INCADCZW: all four values grow; fields as of `set_four`."""
-    return _four(adc, Channel.add, 0b1111, values)
+    return stepped_adc(adc, four_steps(add, *_checked_four(0b1111, values)))
 
 
 @checked
 def add_cr_four(adc: Adc, *, which: int, **values: int) -> Adc:
     """Return the counters after ADDRCRXY or ADDRCRZW: the Crs of `which` grow and become the values; fields as of `set_four`."""
-    return _four(adc, Channel.add_cr, which, values)
+    return stepped_adc(adc, four_steps(add_cr, *_checked_four(which, values)))
 
 
 @checked
@@ -235,9 +256,7 @@ def unpacr_increments(adc: Adc, *, ch0_y: int, ch0_z: int, ch1_y: int, ch1_z: in
 
 def add_values(adc: Adc, **values: int) -> Adc:
     """Return the counters with numbers added to values, named as UNPACR's fields are; they are not checked."""
-    for name, number in values.items():
-        adc = adc.replaced(int(name[2]), adc.channel(int(name[2])).add(name[4], number))
-    return adc
+    return stepped_adc(adc, [(int(name[2]), add, name[4], number) for name, number in values.items()])
 
 
 @checked
@@ -249,29 +268,49 @@ def pacr_modifier(adc: Adc, word: int) -> Adc:
     TypeError, ValueError : no integer of 16 bits.
     """
     word = integer("word", word, range(1 << PACK_WORD_BITS))
+    return stepped_adc(adc, modifier_steps(word))
+
+
+def modifier_steps(word: int) -> list[Step]:
+    """Return the steps of a PACK word, which is not checked."""
+    steps: list[Step] = []
     for channel in range(CHANNELS):
         y, z = word >> 6 * channel, word >> 12 + 2 * channel
-        counters = adc.channel(channel)
         if y >> 5 & 1:
-            counters = counters.put("y", 0)
+            steps.append((channel, put, "y", 0))
         else:
-            counters = (counters.add_cr if y >> 4 & 1 else counters.add)("y", y & 15)
-        counters = counters.put("z", 0) if z >> 1 & 1 else counters.add("z", z & 1)
-        adc = adc.replaced(channel, counters)
-    return adc
+            steps.append((channel, add_cr if y >> 4 & 1 else add, "y", y & 15))
+        steps.append((channel, put, "z", 0) if z >> 1 & 1 else (channel, add, "z", z & 1))
+    return steps
 
 
-def _four(adc: Adc, step: Callable[[Channel, str, int], Channel], which: int, values: dict[str, int]) -> Adc:
+FOUR = {
+    pair: tuple((f"ch{channel}_{dimension}", channel, dimension) for channel in range(CHANNELS) for dimension in pair)
+    for pair in ("xy", "zw")
+}
+"""Fields of `set_four` in the order of `which`, with channel and counter."""
+
+
+def _four_of(values: Mapping[str, int]) -> tuple[tuple[str, int, str], ...]:
+    return FOUR["xy" if "ch0_x" in values else "zw"]
+
+
+def four_steps(step: Callable[[Values, str, int], None], which: int, values: Mapping[str, int]) -> list[Step]:
+    """Return a step for each of the four counters that `which` names; `values` has the fields of `set_four`, not checked."""
+    return [
+        (channel, step, dimension, values[name])
+        for place, (name, channel, dimension) in enumerate(_four_of(values))
+        if which >> place & 1
+    ]
+
+
+def _checked_four(which: int, values: Mapping[str, int]) -> tuple[int, Mapping[str, int]]:
+    """Return the arguments of `set_four`; raise unless they are in range."""
     which = integer("which", which, range(16))
-    pair = "xy" if "ch0_x" in values else "zw"
-    names = [f"ch{channel}_{dimension}" for channel in range(CHANNELS) for dimension in pair]
+    names = [name for name, _, _ in _four_of(values)]
     if sorted(values) != sorted(names):
         raise ValueError(f"fields must be {', '.join(names)}, not {', '.join(values) or 'none'}")
-    for place, name in enumerate(names):
-        number, channel = integer(name, values[name], range(8)), int(name[2])
-        if which >> place & 1:
-            adc = adc.replaced(channel, step(adc.channel(channel), name[4], number))
-    return adc
+    return which, {name: integer(name, values[name], range(8)) for name in names}
 
 
 COUNTERS = ("src_a", "src_b", "dst")
@@ -284,6 +323,8 @@ RWC_WIDTHS = {
     "extra_bit": 1,
     "stack": DST_BITS,
 }
+MASKS = {name: (1 << width) - 1 for name, width in (WIDTHS | RWC_WIDTHS).items()}
+"""Masks of all counters' values."""
 
 
 @checked
@@ -375,14 +416,19 @@ def apply_modifier(rwc: Rwc, modifier: Modifier, *, chip: Chip | str, fidelity: 
 
 def after_modifier(rwc: Rwc, ab: int, dst: int, bias: int, *, chip: Chip, fidelity: bool = True) -> Rwc:
     """Return the counters after a modifier's words, which are not checked; `apply_modifier` says more."""
-    after = _stepped(rwc, "src_a", increment=ab & 63, cr=ab >> 6 & 1, clear=ab >> 7 & 1)
-    after |= _stepped(rwc, "src_b", increment=ab >> 8 & 63, cr=ab >> 14 & 1, clear=ab >> 15 & 1)
-    after |= _stepped(rwc, "dst", increment=dst & 1023, cr=dst >> 10 & 1, clear=dst >> 11 & 1, c_to_cr=dst >> 12 & 1)
-    if fidelity:
-        after["fidelity_phase"] = 0 if dst >> 15 & 1 else (rwc.fidelity_phase + (dst >> 13 & 3)) % (1 << PHASE_BITS)
+    new = changed(rwc)
+    after = new.__dict__
+    if ab & 0xFF:
+        _step(after, "src_a", ab & 63, cr=ab >> 6 & 1, clear=ab >> 7 & 1)
+    if ab >> 8:
+        _step(after, "src_b", ab >> 8 & 63, cr=ab >> 14 & 1, clear=ab >> 15 & 1)
+    if dst & 0x1FFF:
+        _step(after, "dst", dst & 1023, cr=dst >> 10 & 1, clear=dst >> 11 & 1, c_to_cr=dst >> 12 & 1)
+    if fidelity and dst >> 13:
+        after["fidelity_phase"] = 0 if dst >> 15 & 1 else rwc.fidelity_phase + (dst >> 13 & 3) & MASKS["fidelity_phase"]
     if bias and chip is Chip.WORMHOLE:
         after["extra_bit"] = 0 if bias >> 4 & 1 else rwc.extra_bit ^ bool(bias & 3)
-    return changed(rwc, **after)
+    return new
 
 
 @checked
@@ -402,16 +448,22 @@ def setrwc(rwc: Rwc, *, which: int, cr: int = 0, src_a: int = 0, src_b: int = 0,
     ------
     TypeError, ValueError : no integer, or too large for its field.
     """
-    values = _fields(src_a=src_a, src_b=src_b, dst=dst)
     which, cr = integer("which", which, range(16)), integer("cr", cr, range(16))
-    c_to_cr = cr >> 3 & 1
-    after = rwc
-    for place, (name, value) in enumerate(values.items()):
-        from_value = name == "dst" and c_to_cr
-        if which >> place & 1 or from_value:
-            base = getattr(rwc, name) if from_value else getattr(rwc, f"{name}_cr") if cr >> place & 1 else 0
-            after = after.put(name, base + value)
-    return changed(after, fidelity_phase=0) if which >> 3 & 1 else after
+    return after_setrwc(rwc, which=which, cr=cr, **_fields(src_a=src_a, src_b=src_b, dst=dst))
+
+
+def after_setrwc(rwc: Rwc, *, which: int, cr: int, **numbers: int) -> Rwc:
+    """Return the counters of `setrwc`, whose arguments are not checked."""
+    new, c_to_cr = changed(rwc), cr >> 3 & 1
+    after = new.__dict__
+    for place, name in enumerate(COUNTERS):
+        if name == "dst" and c_to_cr:
+            put(after, name, after[name] + numbers[name])
+        elif which >> place & 1:
+            put(after, name, (after[f"{name}_cr"] if cr >> place & 1 else 0) + numbers[name])
+    if which >> 3 & 1:
+        after["fidelity_phase"] = 0
+    return new
 
 
 @checked
@@ -428,22 +480,28 @@ def incrwc(rwc: Rwc, *, cr: int = 0, src_a: int = 0, src_b: int = 0, dst: int = 
     TypeError, ValueError : no integer, or too large for its field.
     """
     cr = integer("cr", cr, range(8))
-    after: dict[str, int] = {}
-    for place, (name, value) in enumerate(_fields(src_a=src_a, src_b=src_b, dst=dst).items()):
-        after |= _stepped(rwc, name, increment=value, cr=cr >> place & 1)
-    return changed(rwc, **after)
+    return after_incrwc(rwc, cr=cr, **_fields(src_a=src_a, src_b=src_b, dst=dst))
+
+
+def after_incrwc(rwc: Rwc, *, cr: int, **numbers: int) -> Rwc:
+    """Return the counters of `incrwc`, whose arguments are not checked."""
+    new = changed(rwc)
+    for place, name in enumerate(COUNTERS):
+        _step(new.__dict__, name, numbers[name], cr=cr >> place & 1)
+    return new
 
 
 def _fields(**values: int) -> dict[str, int]:
     return {name: integer(name, value, range(16)) for name, value in values.items()}
 
 
-def _stepped(rwc: Rwc, name: str, *, increment: int, cr: int = 0, clear: int = 0, c_to_cr: int = 0) -> dict[str, int]:
-    """Return the new value, and Cr if it changes, of a counter that is cleared or incremented."""
-    cr_name, mask = f"{name}_cr", (1 << RWC_WIDTHS[name]) - 1
+def _step(values: Values, name: str, increment: int, *, cr: int = 0, clear: int = 0, c_to_cr: int = 0) -> None:
+    """Clear or increment a counter; Cr changes too where it takes part."""
     if clear:
-        return {name: 0, cr_name: 0}
-    if not (c_to_cr or cr or increment):
-        return {}
-    value = getattr(rwc, cr_name if cr and not c_to_cr else name) + increment & mask
-    return {name: value, cr_name: value} if c_to_cr or cr else {name: value}
+        put(values, name, 0)
+    elif c_to_cr:
+        put(values, name, values[name] + increment)
+    elif cr:
+        add_cr(values, name, increment)
+    else:
+        add(values, name, increment)

@@ -93,6 +93,27 @@ def read_rows(bits, defined, first, remapped, swizzled, dst32, moves, fill, word
 
 
 @kernel
+def read_runs(bits, defined, starts, remapped, swizzled, dst32, moves, words):
+    """Write the words of runs of datums, uint32 [runs, datums], in another order; those of an undefined row are 0.
+
+    Parameters
+    ----------
+    starts : first datum of each run, int64; Dst's first row has datums 0 to 15.
+    """
+    for run in range(words.shape[0]):
+        done = 0
+        while done < words.shape[1]:
+            datum = starts[run] + done
+            row, column = _storage_row(datum // COLUMNS, remapped, swizzled, dst32), datum % COLUMNS
+            for i in range(min(COLUMNS - column, words.shape[1] - done)):
+                word = np.uint32(bits[row, column + i])
+                if dst32:
+                    word = np.uint32(word << 16 | bits[row + BLOCK_ROWS, column + i])
+                words[run, done + i] = _moved(word, moves) if defined[row] else np.uint32(0)
+            done += COLUMNS - column
+
+
+@kernel
 def write_rows(bits, defined, first, remapped, swizzled, dst32, moves, words):
     """Put words, uint32 [rows, 16], in Dst rows, which become defined."""
     for i in range(words.shape[0]):

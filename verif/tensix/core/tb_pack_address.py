@@ -194,8 +194,8 @@ def refused(state: State, thread: int, instruction: Instruction, stores: list[St
         (*(read(name, thread, packer) for name in names), threshold_of(state, thread, packer))
         for packer in (0, *(each.packer for each in stores))
     }
-    inside = first.column > 0 or first.count % COLUMNS > 0 or first.count == 0
-    return len(alike) > 1 or (not instruction["flush"] and (inside or first.count // COLUMNS > DST16_ROWS))
+    inside = first.column > 0 or first.datums % COLUMNS > 0 or first.datums == 0
+    return len(alike) > 1 or (not instruction["flush"] and (inside or first.datums // COLUMNS > DST16_ROWS))
 
 
 def expected_record(state: State, thread: int, instruction: Instruction, stores: list[Store]) -> dict:
@@ -208,7 +208,7 @@ def expected_record(state: State, thread: int, instruction: Instruction, stores:
     return {
         "sources": sum(1 << number for number in rows),
         "first": [rows.get(number, 0) for number in range(SOURCES)],
-        "rows": FLUSH_STEPS if instruction["flush"] else first.count // COLUMNS,
+        "rows": FLUSH_STEPS if instruction["flush"] else first.datums // COLUMNS,
         "begins": [begins.get(packer, 0) for packer in range(PACKERS[CHIP])],
         "exponents": [exponents.get(packer, 0) for packer in range(PACKERS[CHIP])],
         "last": instruction["last"],

@@ -51,6 +51,41 @@ def test_packers_append_until_the_last(chip, out):
     assert (core.l1[0x100 + whole.size :] == 0xEE).all()
 
 
+OTHER_FIELDS = {
+    "alike": {},
+    "adds": {2: {"l1_accumulate": 1}},
+    "masked": {2: {"edge_row_set": 1}, 1: {"row_sets": 0b01}, 0: {"edge_masks": 0x00FF}},
+    "converts": {2: {"pack_out_format": Format.FP16}},
+}
+"""Fields of packer 2 that differ from its neighbours', by what they do; row set 1 has edge mask 1."""
+
+
+@pytest.mark.parametrize(("other", "out"), [*((name, Format.FP32) for name in OTHER_FIELDS), ("alike", Format.BFP8)])
+def test_packers_of_one_pacr_are_as_those_of_four(other, out):
+    """Addresses overlap, so that the order of the writes shows."""
+    rng = np.random.default_rng(11)
+    words = (rng.integers(100, 150, (64, 16)) << 23 | rng.integers(0, 1 << 23, (64, 16))).astype(np.uint32)
+    before, after = rng.integers(0, 256, 4096, dtype=np.uint8), []
+    for masks in ((15,), (1, 2, 4, 8)):
+        core = tensix.Core("wormhole", l1_bytes=before.size)
+        core.l1[:] = before
+        core.state.dst.write(0, words, DST32)
+        configure(core, PACK, dst_format=0, read_32b=1, edge_mask=0xFFFF)
+        for packer in range(4):
+            configure(core, PACK, packer, pack_in_format=0, pack_out_format=out, pack_uncompressed=1)
+            configure(
+                core, PACK, packer, packer_dst_offset=8 * packer, pack_address=16 + 5 * packer, exponent_section=1
+            )
+        for unit, fields in OTHER_FIELDS[other].items():
+            configure(core, PACK, unit, **fields)
+        execute(core, PACK, "SETADCXX units=4, end=79")
+        for mask in masks:
+            execute(core, PACK, f"PACR packers={mask}, last=1")
+        after.append(core.l1.copy())
+    assert np.array_equal(*after)
+    assert not np.array_equal(after[0], before)
+
+
 def test_packers_may_be_relative_to_the_first():
     core = tensix.Core("wormhole", l1_bytes=4096)
     core.state.dst.write(0, np.full((64, 16), 0x3F80, np.uint32), DST16_BF16)

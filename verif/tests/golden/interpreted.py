@@ -23,13 +23,14 @@ from bitpath.golden.arrays.dot import dot_steps
 from bitpath.golden.machines import MACHINES
 from bitpath.golden.matmul import matmul
 from bitpath.golden.tensix.declarations.encodings import ENCODINGS, UndefinedBehavior
-from bitpath.golden.tensix.declarations.formats import Chip
+from bitpath.golden.tensix.declarations.formats import Chip, Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS, WORMHOLE
 from bitpath.golden.tensix.isa import encode
 from bitpath.golden.tensix.sfpu.execute import OPERATIONS, execute
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM2_BF16_PRODUCTS
 from bitpath.verif.common.dot.shapes import DOT_PRODUCTS
 from bitpath.verif.tensix.golden.vector import instructions, random_lanes, random_words
+from bitpath.verif.tensix.program import programs as cores
 from bitpath.verif.tests.golden.calls import SAMPLES, call, public
 
 ALL_NUMERICS = "mxfp8_e4m3", "bf16_lofi", "mx9", "bf16"
@@ -131,7 +132,7 @@ def dots() -> Iterator[tuple[str, Any]]:
 
 
 def programs() -> Iterator[tuple[str, Any]]:
-    """Yield Dst after a program of each chip, with permuted rows of Dst on Blackhole."""
+    """Yield Dst and L1 after a program of each chip, with integers last, and with permuted rows of Dst on Blackhole."""
     text = "MOVA2D mode=2, dst=8\nELWADD dst=16\nMVMUL dst=8\nZEROACC mode=1, operand=2\nMOVD2A mode=2, dst=16"
     for chip in ("wormhole", "blackhole"):
         core = tensix.Core(chip=chip, l1_bytes=1024)
@@ -140,9 +141,18 @@ def programs() -> Iterator[tuple[str, Any]]:
             bank.words[:] = rng.integers(0, 1 << 19, bank.words.shape, np.uint32)
             bank.owned, bank.formats = [True, True], [5, 5]
         core.state.dst.remapped = core.state.dst.swizzled = chip == "blackhole"
-        core.push(1, tensix.isa.assemble(text, chip=chip))
-        core.run()
-        yield f"program {chip}", core.dst.tobytes() + core.dst_defined.tobytes() + core.src_a.tobytes()
+        cores.execute(core, 1, text)
+        for bank in (core.state.src_a, core.state.src_b):
+            bank.formats = [Format.INT8, Format.INT8]
+        cores.configure(core, 1, int8_math=1, src_a_format=Format.INT8, src_b_format=Format.INT8)
+        cores.configure(
+            core, 1, dst_format=5, pack_in_format=5, pack_out_format=5, pack_uncompressed=1, edge_mask=0xFFFF
+        )
+        cores.execute(core, 1, "MVMUL dst=16\nSETADCXX units=4, end=15\nPACR packers=1, last=1")
+        yield (
+            f"program {chip}",
+            core.dst.tobytes() + core.dst_defined.tobytes() + core.src_a.tobytes() + core.l1.tobytes(),
+        )
 
 
 def results(extent: str) -> dict[str, str]:
