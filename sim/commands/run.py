@@ -224,7 +224,7 @@ flow(
         "bitpath run lm --format mx9 --blocks all",
         "bitpath run lm --format mxfp8_e4m3 --blocks all --scheduler tcp://host:8786",
         "bitpath run lm --format mx6 --kind q --kind down --tokens 8",
-        "bitpath run lm --format mx9 --program",
+        "bitpath run lm --format bf16_hifi4 --program",
     ),
 )
 @with_options(
@@ -257,7 +257,9 @@ flow(
         help="A kind of matmul; repeat it for several, all when not given.",
     ),
     click.option(
-        "--program", is_flag=True, help="Run matmuls of the first block as programs of the machines' cores instead."
+        "--program",
+        is_flag=True,
+        help="Run matmuls of the first block as programs of the machines' cores instead, and on Tensix its second half.",
     ),
     SIMULATOR,
     click.option("--waves", is_flag=True, help="Record the waves of the simulations; bitpath waves UNIT opens them."),

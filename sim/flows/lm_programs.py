@@ -1,13 +1,14 @@
-"""Matmuls of a language model's block as programs of the machines' cores, from memory back to memory, with cycles by engine.
+"""Parts of a language model's block as programs of the machines' cores, from memory back to memory, with cycles by engine.
 
 | machine | runs | does not run |
 |---|---|---|
 | trainium3 | norm, QuantizeMX and q: 128 rows, the first 384 of K, 512 columns | the rest: the program's places in SBUF, PSUM and HBM are those of a layer of this size |
-| tensix | k, all of it: a program for each 32x32 tile of the result | softmax, SiLU and norms, which have no program; more than one tile of the result in a program |
+| tensix | k, all of it: a program for each 32x32 tile of the result; in bf16_hifi4 the block's second half on the first 32 rows | attention: the maximum of rows has no program |
 | aie_ml_v2 | scores and values of all heads, to MX9 | the layers of weights: 32 rows take K up to 448, and B must fit a pair of banks, 16 KiB |
 
-Each instruction and layer is compared with golden's core, and the results of Tensix and AIE-ML v2 with golden's forward. Trainium3's
-part is normalised by itself, with the kernel's eps, so that it has no other result to be compared with; rows beyond the text are zero.
+Each instruction and layer is compared with golden's core, and the matmuls of Tensix and AIE-ML v2 with golden's forward. The second half
+of the block starts from the forward's residual stream, and is compared with `sim.lm.on_tensix`. Trainium3's part is normalised by
+itself, with the kernel's eps, so that it has no other result to be compared with; rows beyond the text are zero.
 """
 
 import shlex
@@ -23,27 +24,24 @@ from bitpath.golden.aie_ml_v2.declarations.codes import MX9
 from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.aie_ml_v2.tile.layers import Layer, mx9_layer
 from bitpath.golden.arrays.arguments import one_of
-from bitpath.golden.tensix.declarations.formats import Chip
+from bitpath.golden.tensix.declarations.formats import TILE, Chip
 from bitpath.golden.trainium3.core.layer import HIDDEN, OUTPUTS
 from bitpath.golden.trainium3.core.layer import TOKENS as ROWS
-from bitpath.sim.flows import aie_ml_v2_tile, tensix_program, trainium3_core
+from bitpath.sim.flows import aie_ml_v2_tile, tensix_program, tensix_steps, trainium3_core
 from bitpath.sim.flows.lm_matmuls import Captured, Setting
 from bitpath.sim.flows.outcome import FlowRun
 from bitpath.sim.flows.staged import StagedRun
 from bitpath.sim.lm.model import Model, hidden
 
-FORMATS = {
-    "trainium3": trainium3_core.FORMATS,
-    "tensix": tuple(name for name, (element, *_) in tensix_program.KINDS.items() if element == "bf16"),
-    "aie_ml_v2": (MX9.name,),
-}
-"""Formats that have a program."""
+L1_WORDS = 1 << 13
+"""64-byte words of L1 on Tensix: `down` of the default model has 48 tiles along K, which with two columns of tiles reach 388 KiB."""
 
 
 class _OfBlock(StagedRun):
-    """A program of a block's matmul; ``named`` is the matmul's kind."""
+    """Programs of a part of a block; ``named`` is the matmul's kind, or the part, and ``formats`` have these programs."""
 
     flow: ClassVar[str] = "lm"
+    formats: ClassVar[Sequence[str]]
     setting: Setting
     named: str
 
@@ -60,7 +58,7 @@ class _OfBlock(StagedRun):
 class Trainium3Run(_OfBlock, trainium3_core.Run):
     """Norm, QuantizeMX and a part of q on Trainium3's core."""
 
-    named = "q"
+    named, formats = "q", trainium3_core.FORMATS
 
     def __init__(self, setting: Setting, model: Model, block: Captured):
         q = np.ascontiguousarray(model.blocks[0].q[:HIDDEN, :OUTPUTS])
@@ -79,10 +77,11 @@ class TensixRun(_OfBlock, tensix_program.Run):
     """k on the cores of both Tensix chips."""
 
     named = "k"
+    formats = tuple(name for name, (element, *_) in tensix_program.KINDS.items() if element == "bf16")
 
     def __init__(self, setting: Setting, model: Model, block: Captured):
         (self.matmul,) = (each for each in block.matmuls[0] if each.kind == self.named)
-        engine = tensix_program.engine_for(setting.simulator)
+        engine = tensix_program.engine_for(setting.simulator, l1_words=L1_WORDS)
         super().__init__(self.matmul.a[0], self.matmul.b[0], setting.format_name, engine, setting.simulator)
         self.setting = setting
 
@@ -91,10 +90,22 @@ class TensixRun(_OfBlock, tensix_program.Run):
         return rtl, np.concatenate([self.matmul.golden[0]] * len(Chip)), figures
 
 
+class TensixHalfRun(_OfBlock, tensix_steps.Run):
+    """The second half of the block on the cores of both Tensix chips, for the first 32 rows."""
+
+    named, formats = "ffn", (tensix_steps.FORMAT,)
+
+    def __init__(self, setting: Setting, model: Model, block: Captured):
+        x = block.norms[0, "ffn"]["a"][:TILE]
+        engine = tensix_program.engine_for(setting.simulator, l1_words=L1_WORDS)
+        super().__init__(x, model.blocks[0], model.epsilon, engine, setting.simulator)
+        self.setting = setting
+
+
 class AieRun(_OfBlock, aie_ml_v2_tile.Run):
     """Scores and values on AIE-ML v2's tile, a layer for each group of heads."""
 
-    named = "attention"
+    named, formats = "attention", (MX9.name,)
 
     def __init__(self, setting: Setting, model: Model, block: Captured):
         matmuls = [each for each in block.matmuls[0] if each.kind in ("scores", "values")]
@@ -122,7 +133,15 @@ class _Products(aie_ml_v2_tile.Blocks):
         return to_mx(self.products[-1][2], MX9)
 
 
-RUNS: dict[str, Any] = {"trainium3": Trainium3Run, "tensix": TensixRun, "aie_ml_v2": AieRun}
+RUNS: dict[str, tuple[Any, ...]] = {
+    "trainium3": (Trainium3Run,),
+    "tensix": (TensixRun, TensixHalfRun),
+    "aie_ml_v2": (AieRun,),
+}
+FORMATS = {
+    machine: tuple(dict.fromkeys(name for run in runs for name in run.formats)) for machine, runs in RUNS.items()
+}
+"""Formats that have a program."""
 
 
 def program_runs(model: Model, ids: Sequence[int], settings: Sequence[Setting]) -> Iterator[FlowRun]:
@@ -137,6 +156,8 @@ def program_runs(model: Model, ids: Sequence[int], settings: Sequence[Setting]) 
     for setting in having:
         block = Captured(setting, (0,))
         hidden(replace(model, blocks=model.blocks[:1]), ids, block)
-        run = RUNS[setting.machine](setting, model, block)
-        run.waves = setting.waves
-        yield run
+        for kind in RUNS[setting.machine]:
+            if setting.format_name in kind.formats:
+                run = kind(setting, model, block)
+                run.waves = setting.waves
+                yield run

@@ -52,9 +52,9 @@ class Cores:
     blackhole: TensixCoreConfig
 
 
-def engine_for(simulator: str) -> Cores:
-    """The cores that a simulator runs; those for a slow simulator have fewer dot products."""
-    sizes = {"rows": 8, "cols": 16} if simulator == "verilator" else {}
+def engine_for(simulator: str, **given: int) -> Cores:
+    """The cores that a simulator runs, with the sizes given; those for a slow simulator have fewer dot products."""
+    sizes = ({"rows": 8, "cols": 16} if simulator == "verilator" else {}) | given
     return Cores(**{chip.value: TensixCoreConfig(chip=chip, **sizes) for chip in Chip})
 
 

@@ -13,6 +13,7 @@ A program has as many tiles of a step as L1 holds. A device runs it: golden's co
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, ClassVar
 
 import ml_dtypes
@@ -34,6 +35,7 @@ from bitpath.sim.lm.kernels import gated, rms_norm
 from bitpath.sim.lm.model import FLOAT32, OPERATIONS, Backend, Block, feed_forward
 from bitpath.sim.lm.on_tensix import OnTensix
 from bitpath.sim.lm.plans import parse
+from bitpath.verif.kit.mismatches import Shown
 
 TILE_BYTES = tile_bytes(Format.BF16)
 FORMAT = "bf16_hifi4"
@@ -85,18 +87,25 @@ class Programs:
         if function is not None:
             raise ValueError(f"function must be None in a product's program, not {function!r}")
         left, right = _images(a), _images(b).reshape(-(-len(b) // TILE), -1, TILE_BYTES).swapaxes(0, 1)
-        fitting = (
-            each for each in range(len(right), 0, -1) if self._product(len(left), each).addresses[-1] <= self.l1_bytes
-        )
-        most = next(fitting, None)
-        if most is None:
-            raise ValueError(
-                f"K must fit in an L1 of {self.l1_bytes} bytes with a column of tiles, not be {a.shape[1]}"
-            )
+        most = self.columns(a.shape[1], len(right))
         cuts = [right[first : first + most] for first in range(0, len(right), most)]
         programs = [tile_program(self._product(len(left), len(own)), left.reshape(-1), own.reshape(-1)) for own in cuts]
         parts = [self.device(each) for each in programs]
         return _matrix(np.concatenate(parts), (len(a), b.shape[1]))
+
+    def columns(self, depth: int, count: int) -> int:
+        """Return the number of columns of tiles, at most `count`, that a product's program has with a K of `depth`.
+
+        Raises
+        ------
+        ValueError : a row of tiles that L1 does not hold.
+        """
+        tiles = -(-depth // TILE)
+        fitting = (each for each in range(count, 0, -1) if self._product(tiles, each).addresses[-1] <= self.l1_bytes)
+        most = next(fitting, None)
+        if most is None:
+            raise ValueError(f"K must fit in an L1 of {self.l1_bytes} bytes with a column of tiles, not be {depth}")
+        return most
 
     def _product(self, k_tiles: int, columns: int) -> Product:
         return Product(
@@ -171,6 +180,10 @@ class Run(StagedRun):
     ----------
     x : rows before it, [T, hidden], at most 32.
     block, epsilon : its weights, and the epsilon of its norm.
+
+    Raises
+    ------
+    ValueError : a row of tiles that L1 does not hold.
     """
 
     machine, flow = "tensix", "lm"
@@ -180,6 +193,8 @@ class Run(StagedRun):
     def __init__(self, x: np.ndarray, block: Block, epsilon: float, engine: Cores, simulator: str):
         super().__init__(FORMAT, engine, simulator)
         self.x, self.block, self.epsilon = x, block, epsilon
+        for chip, weights in product(Chip, (block.gate, block.down)):
+            self._programs(chip, golden_device(chip)).columns(len(weights), 1)
 
     def part(self, name: str) -> Part:
         return UNIT, getattr(self.engine, name)
@@ -190,25 +205,37 @@ class Run(StagedRun):
     def values(self, rtl: np.ndarray) -> np.ndarray:
         return rtl
 
+    def shown(self, *place: int) -> Shown:
+        number, row = divmod(place[0], len(self.x))
+        where = f"row {row}, column {place[1]} of {[*Chip][number].value}'s rows"
+        return replace(super().shown(*place), operands={"place": where})
+
     def compute(self, play: Any) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
         results, rows = [], []
         for chip in Chip:
-            cycles: list[int] = []
-            backends = OnCore(self._programs(play, chip, cycles)), self._golden(chip)
+            runs: list[dict[str, int]] = []
+            backends = OnCore(self._programs(chip, self._device(play, chip, runs))), self._golden(chip)
             results.append([feed_forward(each, 0, self.block, self.x, self.epsilon) for each in backends])
-            rows.append({"chip": chip.value, "programs": len(cycles), "cycles": sum(cycles)})
+            sums = {name: sum(each[name] for each in runs) for name in runs[0]}
+            rows.append({"chip": chip.value, "programs": len(runs), **sums})
         rtl, golden = (np.concatenate(each) for each in zip(*results, strict=True))
         return rtl, golden, {"chips": rows, "cycles": sum(row["cycles"] for row in rows)}
 
-    def _programs(self, play: Any, chip: Chip, cycles: list[int]) -> Programs:
+    def _programs(self, chip: Chip, device: Device) -> Programs:
+        return Programs(chip=chip, device=device, l1_bytes=WORD_BYTES * getattr(self.engine, chip.value).l1_words)
+
+    def _device(self, play: Any, chip: Chip, runs: list[dict[str, int]]) -> Device:
+        """Return the device that runs a program in RTL and in golden, and appends its figures."""
+
         def device(program: CoreProgram) -> np.ndarray:
             left = play(chip.value, program)
             expected, words = golden_run(chip, program)
-            self.stage(f"{chip.value} {len(cycles)}", [*without_nops(left), left["output"]], [*words, expected], None)
-            cycles.append(int(left["cycles"]))
+            self.stage(f"{chip.value} {len(runs)}", [*without_nops(left), left["output"]], [*words, expected], None)
+            sizes = {"words": sum(each.size for each in words), "bytes": expected.size}
+            runs.append({**sizes, "cycles": int(left["cycles"])})
             return left["output"]
 
-        return Programs(chip=chip, device=device, l1_bytes=WORD_BYTES * getattr(self.engine, chip.value).l1_words)
+        return device
 
     def _golden(self, chip: Chip) -> OnTensix:
         plan = replace(parse(FORMAT), vector=OPERATIONS)

@@ -18,6 +18,7 @@ from bitpath.verif.tensix.program.programs import WORD_BYTES
 QUIET_CYCLES = 16
 """Cycles of rest after which nothing more comes: expanders take fewer between two words."""
 LIMIT_CYCLES = 100_000
+"""Most cycles between two executed words."""
 
 
 @dataclass
@@ -115,7 +116,7 @@ class CoreHost:
     async def play(self, program: CoreProgram) -> Run:
         """Write memory and MOP words, push the words, and wait until nothing more happens."""
         await self._push(program)
-        run, quiet = Run(), 0
+        run, quiet, last = Run(), 0, 0
         while quiet < QUIET_CYCLES:
             await FallingEdge(self.dut.clk)
             for thread in range(THREADS):
@@ -123,9 +124,10 @@ class CoreHost:
                 if executed.valid:
                     run.words[thread].append(executed.word)
                     run.cycles[thread].append(run.length)
+                    last = run.length
             rests = not resolved(self.dut.busy) and not any(driver.pending for driver in self._words)
             quiet = quiet + 1 if rests else 0
             run.length += 1
-            assert run.length < LIMIT_CYCLES, "the core must come to rest"
+            assert run.length < last + LIMIT_CYCLES, "the core must come to rest"
         run.length -= QUIET_CYCLES
         return run

@@ -22,12 +22,15 @@ from bitpath.sim.engine.options import SimulationError
 from bitpath.sim.flows import (
     aie_ml_v2_matmul,
     aie_ml_v2_tile,
+    builds,
     lm,
     lm_matmuls,
     lm_programs,
     lm_w8a8,
+    staged,
     tensix_matmul,
     tensix_program,
+    tensix_steps,
     trainium3_matmul,
     trainium3_w8a8,
 )
@@ -305,18 +308,18 @@ def program_of(machine, model, ids):
     return run
 
 
+def on_core(unit, program):
+    """Return what the RTL core's bench leaves, from golden's core of a chip."""
+    output, words = tensix_program.golden_run(Chip(unit), program)
+    flat, counts = np.concatenate(words), np.array([each.size for each in words])
+    return {"output": output, "words": flat, "word_cycles": np.arange(flat.size), "counts": counts, "cycles": 9}
+
+
 def test_all_of_k_is_a_program_for_each_tile():
     """Golden's core leaves the bits of golden's matmul, with two tiles along K and two of the result."""
     model = tiny(hidden=64, heads=4, kv_heads=4)
     run = program_of("tensix", model, range(32))
-
-    def play(unit, program):
-        output, words = tensix_program.golden_run(Chip(unit), program)
-        flat = np.concatenate(words)
-        counts = np.array([each.size for each in words])
-        return {"output": output, "words": flat, "word_cycles": np.arange(flat.size), "counts": counts, "cycles": 9}
-
-    rtl, golden, figures = run.compute(play)
+    rtl, golden, figures = run.compute(on_core)
     assert (run.k_tiles, run.places) == (2, [(0, 0), (0, 1)])
     assert golden.shape == (64, 64)
     assert rtl.tobytes() == golden.tobytes()
@@ -339,6 +342,48 @@ def test_k_of_a_program_is_what_l1_holds():
     operands = np.ones((32, 2048), np.float32), np.ones((2048, 32), np.float32)
     with pytest.raises(ValueError, match="K must be at most 1024 in BF16, not 2048"):
         tensix_program.Run(*operands, "bf16_lofi", tensix_program.engine_for("icarus"), "icarus")
+
+
+def test_the_second_half_of_a_block_begins_with_the_residual_stream():
+    """Golden's core leaves the bits of the batched operations; a 33rd token has no row."""
+    model = tiny(hidden=32, inner=64, heads=2, kv_heads=2)
+    given = setting("tensix", format_name="bf16_hifi4")
+    block = lm_matmuls.Captured(given, (0,))
+    forward(model, range(33), block)
+    run = lm_programs.TensixHalfRun(given, model, block)
+    assert run.x.tobytes() == block.norms[0, "ffn"]["a"][:32].tobytes()
+    rtl, golden, figures = run.compute(on_core)
+    assert golden.shape == (64, 32)
+    assert rtl.tobytes() == golden.tobytes()
+    assert (figures["block"], figures["matmul"], figures["cycles"]) == (0, "ffn", 22 * 9)
+    for row, own in zip(figures["chips"], (run.stages[:11], run.stages[11:]), strict=True):
+        assert row["programs"] == 11
+        assert row["words"] + row["bytes"] == sum(each.compared for each in own)
+        assert sum(each.mismatches for each in own) == 0
+    assert run.replay == "bitpath run lm --program --machine tensix --format bf16_hifi4 --waves"
+
+
+def test_the_second_half_is_bf16_in_hifi4():
+    model = tiny(hidden=32, inner=64, heads=2, kv_heads=2)
+    settings = [setting("tensix", format_name=name) for name in ("bf16_hifi4", "bf16_lofi", "bfp8_hifi2")]
+    runs = list(lm_programs.program_runs(model, range(32), settings))
+    assert [(each.format_name, each.named) for each in runs] == [
+        ("bf16_hifi4", "k"), ("bf16_hifi4", "ffn"), ("bf16_lofi", "k")
+    ]  # fmt: skip
+    (part,) = {each.part("wormhole") for each in runs}
+    assert part[1].l1_words == 8192
+
+
+def test_l1_holds_the_depth_of_the_default_model():
+    engine = tensix_program.engine_for("verilator", l1_words=lm_programs.L1_WORDS)
+    x, model = np.zeros((32, 32), np.float32), tiny(hidden=32, inner=1536)
+    run = tensix_steps.Run(x, model.blocks[0], model.epsilon, engine, "verilator")
+    for chip in Chip:
+        programs = run._programs(chip, tensix_steps.golden_device(chip))
+        assert [programs.columns(depth, 48) for depth in (576, 1536)] == [8, 2]
+    deeper = tiny(hidden=32, inner=4096).blocks[0]
+    with pytest.raises(ValueError, match="K must fit in an L1 of 524288 bytes with a column of tiles, not be 4096"):
+        tensix_steps.Run(x, deeper, model.epsilon, engine, "verilator")
 
 
 def test_attention_is_a_layer_for_each_group_of_heads():
@@ -586,6 +631,39 @@ def test_a_wrong_bit_fails_the_command(command, played):
     status, out, _ = command("--format mx9 --quiet")
     assert status == 1
     assert out.startswith("first mismatch: aie_ml_v2 mx9")
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_a_row_for_each_part_of_a_block_with_a_program(command, monkeypatch, wrong):
+    """k, and the second half of the block, whose third program on Blackhole may leave a wrong bit."""
+    played = []
+
+    def play(console, built, bench, title, program):
+        left = on_core(built.chip, program)
+        played.append(built.chip)
+        left["output"][5] ^= wrong and len(played) == 2 + 11 + 3
+        return left
+
+    def build(unit, config, simulator, *, waves):
+        return SimpleNamespace(digest=config.chip.value, seconds=0.0, chip=config.chip)
+
+    monkeypatch.setattr(run_lm, "read_model", lambda _: tiny(hidden=32, inner=32, heads=2, kv_heads=2))
+    monkeypatch.setattr(builds, "build", build)
+    monkeypatch.setattr(staged, "play", play)
+    status, out, _ = command("--program --format bf16_hifi4")
+    k, half = json.loads((paths.reports() / "run.json").read_text())
+    assert (k["matmul"], half["matmul"]) == ("k", "ffn")
+    assert [(row["chip"], row["programs"]) for row in half["chips"]] == [("wormhole", 11), ("blackhole", 11)]
+    assert half["staged_compared"] == sum(row["words"] + row["bytes"] for row in half["chips"])
+    assert half["outputs_compared"] == 2 * 32 * 32
+    assert " ffn " in out
+    assert status == int(wrong)
+    if wrong:
+        assert half["stages"][1]["mismatches"] == 1
+        assert "first mismatch: tensix bf16_hifi4 on verilator, in stages" in out
+        assert "blackhole 2, byte 0 of element 5" in out
+    else:
+        assert half["mismatches"] == k["mismatches"] == 0
 
 
 def test_more_tokens_than_the_text_has(command):
