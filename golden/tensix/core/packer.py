@@ -12,6 +12,9 @@ Wormhole's packers may take the counters of another thread, and an edge mask for
 count from 0 where a packer begins in L1, which is chosen. Compression, downsampling, padded rows, strided reading and
 contexts are not modelled.
 
+With Gasket_srnd_en the first conversion rounds stochastically, by random numbers that are chosen. Each packer has one for each
+column of Dst, seeded as that of the Vector unit's lane of this number; each Dst row that the packer reads steps them all.
+
 Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddressGenerator: 3930471, of Blackhole f82128b.
 """
 
@@ -22,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
-from bitpath.golden.tensix.convert.pack import packed, packing_of
-from bitpath.golden.tensix.core.state import THREADS, State, UndefinedBehavior, format_of
+from bitpath.golden.tensix.convert.pack import packed, packing_of, rounds_floats, settled_formats
+from bitpath.golden.tensix.core.state import THREADS, Packer, State, UndefinedBehavior, format_of
 from bitpath.golden.tensix.core.unpacker import ADDRESS_BYTES
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,
@@ -40,6 +43,7 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.golden.tensix.operands.counters import Channel, pacr_modifier
+from bitpath.golden.tensix.sfpu.prng import step
 
 PACKERS_UNIT = 2
 """The packers' counters among a thread's."""
@@ -83,6 +87,8 @@ PACKING = (
     "pack_e4m3",
     "exponent_threshold_enabled",
     "exponent_threshold",
+    "gasket_stochastic",
+    "packer_stochastic",
 )
 """Fields that `Settings` and a conversion come from."""
 
@@ -324,8 +330,8 @@ def _interfaces(state: State, instruction: Instruction, store: Store) -> np.ndar
 
 def _conversion(
     state: State, thread: int, packer: int, mid: Format, out: Format, dst32: bool, accumulates: bool
-) -> tuple[Any, EdgeMasks | None]:
-    """Return a conversion's settings and the edge masks, of fields of `PACKING` alone.
+) -> tuple[Any, EdgeMasks | None, bool]:
+    """Return a conversion's settings, the edge masks, and whether it takes random numbers, of fields of `PACKING` alone.
 
     Raises
     ------
@@ -336,6 +342,10 @@ def _conversion(
     masks = _edge_masks(state, thread, packer)
     if relu > 1 and threshold >> 15:
         raise UndefinedBehavior(f"the ReLU threshold must not be negative, not {threshold:#06x}")
+    if read("packer_stochastic", thread) and out in BLOCK_FLOATS:
+        raise ValueError(f"Packer_srnd_en must be 0 in PACR to {out.name}: golden does not model it")
+    random, raw, round_10b = (bool(read(name, thread)) for name in ("gasket_stochastic", "read_raw", "round_10b"))
+    settled, narrows = settled_formats(state.numerics, mid, out, dst32=dst32, raw=raw, round_10b=round_10b)
     packing = packing_of(
         state.numerics,
         mid,
@@ -344,17 +354,18 @@ def _conversion(
         relu=relu,
         relu_threshold=threshold if relu > 1 else 0,
         unsigned=mid is Format.INT8 and bool(read("read_unsigned", thread)),
-        raw=bool(read("read_raw", thread)),
+        raw=raw,
         masked=masks is not None,
         edge_minus_infinity=masks is not None and bool(read("edge_minus_infinity", thread)),
         exponent_threshold=(
             read("exponent_threshold", thread, packer) if read("exponent_threshold_enabled", thread, packer) else 0
         ),
-        round_10b=bool(read("round_10b", thread)),
+        round_10b=round_10b,
         e4m3=bool(read("pack_e4m3", thread)),
         accumulates=accumulates,
+        stochastic=random and rounds_floats(settled, raw=raw, narrows=narrows),
     )
-    return packing, masks
+    return packing, masks, random
 
 
 def _write(
@@ -362,7 +373,7 @@ def _write(
 ) -> None:
     """Convert words and append them, of block floats the exponents apart."""
     settings = store.packer, store.mid_format, store.out_format, store.layout is DST32, store.accumulates
-    packing, masks = state.configured(PACKING, _conversion, thread, *settings)
+    packing, masks, random = state.configured(PACKING, _conversion, thread, *settings)
     place = state.packers[store.packer]
     old = state.l1[place.data :] if store.accumulates else None
     edge = None
@@ -372,12 +383,23 @@ def _write(
             if instruction["zero"]
             else masks.of(place.taken, store, len(words))
         )
-    data = packed(packing, words, edge, old)
+    bits = _random_bits(place, store, len(words)) if random else None
+    data = packed(packing, words, edge, old, bits)
     place.taken += 0 if instruction["zero"] else len(words)
     if store.out_format in BLOCK_FLOATS:
         place.exponents = _put(state, place.exponents, data[: words.size // BLOCK], written)
         data = data[exponent_stream_bytes(words.size) :]
     place.data = _put(state, place.data, data, written)
+
+
+def _random_bits(place: Packer, store: Store, datums: int) -> np.ndarray:
+    """Return the random numbers of a packer's datums, uint32, and step them once for each row of Dst that it reads."""
+    runs, end = datums // store.count, store.column + store.count
+    rows = []
+    for _ in range(runs * -(-end // COLUMNS)):
+        rows.append(place.random)
+        place.random = step(place.random)
+    return np.array(rows).reshape(runs, -1)[:, store.column : end].reshape(-1)
 
 
 def _end(state: State, store: Store, written: Written) -> None:
