@@ -78,6 +78,8 @@ class Place:
 # Name and places, each register.low:width. If there are several units (unpackers 0 and 1, packers 0 to 3), each has a
 # place, in this order. If the chips differ, Wormhole's places stand before the bar and Blackhole's after it.
 _FIELDS = (
+    ("gasket_stochastic", "1.1:1"),
+    ("packer_stochastic", "1.2:1"),
     ("src_a_unsigned", "1.15:1"),
     ("src_b_unsigned", "1.16:1"),
     ("src_a_format", "1.17:4"),
@@ -164,16 +166,13 @@ _FIELDS = (
     ("base_offsets_0", "80.0:16 81.0:16 82.0:16 83.0:16|92.0:16 93.0:16 94.0:16 95.0:16"),
     ("base_offsets_1", "120.0:16 121.0:16|140.0:16 141.0:16"),
 )
-# Fields that golden's core reads and RTL has not: formats that override others, sets of edge masks, counters of another thread,
-# the packers' stochastic rounding.
+# Fields that golden's core reads and RTL has not: formats that override others, sets of edge masks, counters of another thread.
 # `all_uncompressed` counts only with its override, which is not modelled.
 _GOLDEN_FIELDS = (
     ("src_a_value", "0.0:4"),
     ("src_a_override", "0.4:1"),
     ("src_b_value", "0.5:4"),
     ("src_b_override", "0.9:1"),
-    ("gasket_stochastic", "1.1:1"),
-    ("packer_stochastic", "1.2:1"),
     ("row_sets", "16.0:32 17.0:32 18.0:32 19.0:32|-"),
     ("edge_minus_infinity", "20.16:1|24.16:1"),
     ("edge_row_set", "20.17:2 20.19:2 20.21:2 20.23:2|-"),
