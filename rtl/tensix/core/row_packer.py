@@ -141,6 +141,7 @@ class ColumnNumbers(wiring.Component):
 class RowPacker(wiring.Component):
     """A row a cycle, the rows of one source after the other. PACRs follow each other without a gap but for the cycle in which
     one is taken; block floats take a cycle more for each write of exponents. One that accumulates in L1 begins when all earlier rows are written.
+    PACRs wait for a seed, which waits for all earlier rows.
 
     Wormhole's four packers take turns here, so that a tile takes 64 cycles, where the machine packs 64 bytes a cycle.
 

@@ -105,6 +105,7 @@ class TensixCore(wiring.Component):
 
     Throughput with 8x16 dot products: an MVMUL a cycle while its banks are there. An UNPACR takes two cycles for addresses, of
     which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle, one for each row, and one for each write of exponents.
+    The Vector unit and the packer each wait 96 cycles behind a write to PRNG_SEED.
     Configuration is written in one cycle. The Vector unit takes an instruction a cycle beside the Matrix unit's; SFPLOAD and
     SFPSTORE wait for a cycle in which that one begins nothing, and until no result for their rows is in flight. SFPSTORE defines a row
     with its first word, golden with its last column.
