@@ -232,7 +232,7 @@ def packing_of(
     if accumulates and out_format not in ACCUMULATING_FORMATS:
         known = one_of(each.name for each in ACCUMULATING_FORMATS)
         raise ValueError(f"out_format must be {known} with l1, not {out_format.name}")
-    if stochastic and (raw or narrows or mid_format in (Format.FP32, *INTEGERS)):
+    if stochastic and not rounds_floats(mid_format, raw=raw, narrows=narrows):
         raise ValueError(f"stochastic_bits must be None with mid_format {mid_format.name} and raw {raw}, not an array")
     # The compiler is loaded with the first call.
     from bitpath.golden.tensix.convert import pack_loop
@@ -255,6 +255,11 @@ def packing_of(
         relu_threshold=relu_threshold,
         exponent_threshold=exponent_threshold,
     )
+
+
+def rounds_floats(mid_format: Format, *, raw: bool, narrows: bool) -> bool:
+    """Return True if the first conversion rounds floats; the arguments are those that `settled_formats` returns, and `raw`."""
+    return not (raw or narrows or mid_format in (Format.FP32, *INTEGERS))
 
 
 def packed(

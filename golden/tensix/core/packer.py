@@ -12,6 +12,9 @@ Wormhole's packers may take the counters of another thread, and an edge mask for
 count from 0 where a packer begins in L1, which is chosen. Compression, downsampling, padded rows, strided reading and
 contexts are not modelled.
 
+With Gasket_srnd_en the first conversion rounds stochastically, by random numbers that are chosen. Each packer has one for each
+column of Dst, seeded as that of the Vector unit's lane of this number; each Dst row that the packer reads steps them all.
+
 Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddressGenerator: 3930471, of Blackhole f82128b.
 """
 
@@ -22,8 +25,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bitpath.golden.tensix.convert.formats import exponent_stream_bytes
-from bitpath.golden.tensix.convert.pack import packed, packing_of
-from bitpath.golden.tensix.core.state import THREADS, State, UndefinedBehavior, format_of
+from bitpath.golden.tensix.convert.pack import packed, packing_of, rounds_floats, settled_formats
+from bitpath.golden.tensix.core.state import THREADS, Packer, State, UndefinedBehavior, format_of
 from bitpath.golden.tensix.core.unpacker import ADDRESS_BYTES
 from bitpath.golden.tensix.declarations.formats import (
     BLOCK,
@@ -41,6 +44,7 @@ from bitpath.golden.tensix.declarations.numerics import TensixNumerics
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.matrix.moves import SHORT_FORMATS
 from bitpath.golden.tensix.operands.counters import Channel, pacr_modifier
+from bitpath.golden.tensix.sfpu.prng import step
 
 PACKERS_UNIT = 2
 """The packers' counters among a thread's."""
@@ -85,6 +89,8 @@ PACKING = (
     "pack_e4m3",
     "exponent_threshold_enabled",
     "exponent_threshold",
+    "gasket_stochastic",
+    "packer_stochastic",
 )
 """Fields that `Settings` and a conversion come from."""
 
@@ -128,7 +134,7 @@ def pacr(state: State, thread: int, instruction: Instruction) -> None:
     """Execute PACR; raises as `stores_of`, and ValueError for formats that `pack` does not convert, with L1 and packers as before."""
     stores = stores_of(state, thread, instruction)
     places = [state.packers[store.packer] for store in stores]
-    before = [(place.data, place.exponents, place.taken) for place in places]
+    before = [(place.data, place.exponents, place.taken, place.random) for place in places]
     written: Written = []
     try:
         for together in _together(stores):
@@ -136,8 +142,8 @@ def pacr(state: State, thread: int, instruction: Instruction) -> None:
     except ValueError:
         for address, old in reversed(written):
             state.l1[address : address + old.size] = old
-        for place, (data, exponents, taken) in zip(places, before, strict=True):
-            place.data, place.exponents, place.taken = data, exponents, taken
+        for place, old_place in zip(places, before, strict=True):
+            place.data, place.exponents, place.taken, place.random = old_place
         raise
     if word := state.config.of_thread("pack_modifier", thread, instruction["modifier"]):
         for each in {_counters_thread(state, thread, instruction, store.packer) for store in stores}:
@@ -266,6 +272,7 @@ class Settings(NamedTuple):
     packing : settings of the conversion, a `pack_loop.Packing`, one object for the same layout and settings; or the error that a
         conversion raises.
     masks : edge masks, or None if all datums stay.
+    random : True if datums take random numbers.
     strides : bytes of Y, Z and W of channel 0.
     x_stride, width : bytes of X, and of an intermediate datum.
     section : units of 16 bytes before the datums, for exponents.
@@ -278,6 +285,7 @@ class Settings(NamedTuple):
     accumulates: bool
     packing: Any
     masks: "EdgeMasks | None"
+    random: bool
     x_stride: int
     strides: tuple[int, int, int]
     width: int
@@ -321,6 +329,7 @@ def _settings_of(state: State, thread: int, packer: int) -> Settings:
         accumulates=accumulates,
         packing=packing,
         masks=masks,
+        random=bool(read("gasket_stochastic", thread)),
         x_stride=read("packer_x_stride", thread) & 0xF,
         strides=(
             read("packer_y_stride", thread),
@@ -398,6 +407,8 @@ def _packing_of(
     relu, threshold = read("relu_mode", thread), read("relu_threshold", thread)
     if relu > 1 and threshold >> 15:
         raise UndefinedBehavior(f"the ReLU threshold must not be negative, not {threshold:#06x}")
+    if read("packer_stochastic", thread) and out in BLOCK_FLOATS:
+        raise ValueError(f"Packer_srnd_en must be 0 in PACR to {out.name}: golden does not model it")
     return state.settled(
         _packing,
         mid,
@@ -413,6 +424,7 @@ def _packing_of(
         bool(read("round_10b", thread)),
         bool(read("pack_e4m3", thread)),
         accumulates,
+        bool(read("gasket_stochastic", thread)),
     )
 
 
@@ -431,12 +443,15 @@ def _packing(
     round_10b: bool,
     e4m3: bool,
     accumulates: bool,
+    random: bool,
 ) -> Any:
+    dst32 = layout is DST32
+    settled, narrows = settled_formats(numerics, mid, out, dst32=dst32, raw=raw, round_10b=round_10b)
     return packing_of(
         numerics,
         mid,
         out,
-        dst32=layout is DST32,
+        dst32=dst32,
         relu=relu,
         relu_threshold=relu_threshold,
         unsigned=unsigned,
@@ -447,6 +462,7 @@ def _packing(
         round_10b=round_10b,
         e4m3=e4m3,
         accumulates=accumulates,
+        stochastic=random and rounds_floats(settled, raw=raw, narrows=narrows),
     )
 
 
@@ -458,16 +474,28 @@ def _converted(
     packing, masks, place = first.settings.packing, first.settings.masks, state.packers[first.packer]
     if isinstance(packing, ValueError):
         raise packing.with_traceback(None)
-    edge = None
+    edge = bits = None
     if masks is not None:
         edge = np.full(datums // COLUMNS, ALL_COLUMNS) if instruction["zero"] else masks.of(place.taken, first, datums)
-    data = packed(packing, words.reshape(-1), edge, state.l1[place.data :] if first.accumulates else None)
+    if first.settings.random:
+        bits = np.concatenate([_random_bits(state.packers[store.packer], store, datums) for store in stores])
+    data = packed(packing, words.reshape(-1), edge, state.l1[place.data :] if first.accumulates else None, bits)
     stream, blocks = (exponent_stream_bytes(words.size), datums // BLOCK) if first.settings.is_block else (0, 0)
     size = (data.size - stream) // len(stores)
     return [
         (data[number * blocks : (number + 1) * blocks], data[stream + number * size : stream + (number + 1) * size])
         for number in range(len(stores))
     ]
+
+
+def _random_bits(place: Packer, store: Store, datums: int) -> np.ndarray:
+    """Return the random numbers of a packer's datums, uint32, and step them once for each row of Dst that it reads."""
+    runs, end = datums // store.datums, store.column + store.datums
+    rows = []
+    for _ in range(runs * -(-end // COLUMNS)):
+        rows.append(place.random)
+        place.random = step(place.random)
+    return np.array(rows).reshape(runs, -1)[:, store.column : end].reshape(-1)
 
 
 def _end(state: State, store: Store, written: Written) -> None:

@@ -391,17 +391,19 @@ class Semaphore:
 
 @dataclass(kw_only=True)
 class Packer:
-    """The address at which a packer goes on in L1; None if its next instruction starts at the configured address.
+    """Where a packer goes on.
 
     Attributes
     ----------
-    data, exponents : byte addresses.
+    data, exponents : byte addresses in L1; None if the next instruction starts at the configured address.
     taken : datums taken of Dst since then.
+    random : states of the random numbers, uint32 [16], one for each column of a Dst row; never written in place.
     """
 
     data: int | None = None
     exponents: int | None = None
     taken: int = 0
+    random: np.ndarray = field(default_factory=lambda: np.zeros(COLUMNS, np.uint32))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -506,7 +508,10 @@ class State:
     def take_over(self, thread: int, *registers: int) -> None:
         """Take over Blackhole's permutations of Dst rows, and a seed of random numbers, from registers that were written."""
         if FIELDS[self.chip]["prng_seed"][0].register in registers:
-            self.sfpu.prng[:] = Prng(self.config.read("prng_seed", thread)).state
+            states = Prng(self.config.read("prng_seed", thread)).state
+            self.sfpu.prng[:] = states
+            for packer in self.packers:
+                packer.random = states[:COLUMNS]
         if self.chip is Chip.BLACKHOLE:
             self.dst.remapped = bool(self.config.read("remap_addrs", thread))
             self.dst.swizzled = bool(self.config.read("swizzle_32b", thread))

@@ -78,6 +78,8 @@ class Place:
 # Name and places, each register.low:width. If there are several units (unpackers 0 and 1, packers 0 to 3), each has a
 # place, in this order. If the chips differ, Wormhole's places stand before the bar and Blackhole's after it.
 _FIELDS = (
+    ("gasket_stochastic", "1.1:1"),
+    ("packer_stochastic", "1.2:1"),
     ("src_a_unsigned", "1.15:1"),
     ("src_b_unsigned", "1.16:1"),
     ("src_a_format", "1.17:4"),

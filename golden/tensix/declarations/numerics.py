@@ -24,6 +24,12 @@ CHOICES = choices(
         "The packers' stochastic rounding compares as SFP_STOCH_RND does, with bits that the caller gives; the Matrix unit's is left out": chosen(
             "TT-ISA Packers/FormatConversion names the same bias; where the bits come from is not public, ttsim refuses both"
         ),
+        "In the core Gasket_srnd_en rounds the packers' first conversion stochastically. Each packer has a random number for each of 16 columns, which begins as that of the Vector unit's lane of this number; each Dst row that the packer reads steps them": chosen(
+            "tt-llk's StochRndType: the gasket converts Dst's format to the packer's; TT-ISA SoftReset: the early conversion has PRNGs; seed, number and steps are not public"
+        ),
+        "Packer_srnd_en changes block floats alone, which the core refuses with it": documented(
+            "TT-ISA Packers/FormatConversion: other late conversions truncate; tt-llk's StochRndType: from the packer's format to L1's"
+        ),
         "DOTPV computes what MVMUL computes": documented(
             "TT-ISA DOTPV: MVMUL without row broadcast; ttsim does not run it"
         ),

@@ -15,6 +15,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_FLOATS,
     COLUMNS,
     DST16_ROWS,
     EXPONENT5_FORMATS,
@@ -59,7 +60,7 @@ class PackAddress(wiring.Component):
     refused : Out(1), a core does not execute the PACR: compression, sums of other formats than FP32, BF16 and FP16, a start inside
         of a row, a number of datums that is no multiple of 16 (on Blackhole other than 16), packers or read interfaces that do not
         go together, formats of Dst and packer that differ, more rows than Dst has, a ReLU mode above 3, a ReLU threshold that is
-        negative or for integers, an exponent threshold for integers, formats that the packer does not convert. A flush is not refused for its datums
+        negative or for integers, an exponent threshold for integers, block floats with Packer_srnd_en, formats that the packer does not convert. A flush is not refused for its datums
     """
 
     clocked = False
@@ -100,6 +101,7 @@ class PackAddress(wiring.Component):
             (relu > 3) | (relu > 1) & (shared.relu_threshold[0][-1] | mid_format.matches(*INTEGERS)),
             ~self._converts(mid_format, out_format),
             _threshold(shared, 0).any() & mid_format.matches(*INTEGERS),
+            shared.packer_stochastic[0] & out_format.matches(*BLOCK_FLOATS),
         ]
         rows, packers = self._sources(m, datum[4:], count >> 4)
         refusals = [
@@ -205,6 +207,7 @@ class PackAddress(wiring.Component):
             self.o.zero.eq(self.view.instruction.zero),
             self.o.order.eq(row_order(shared)),
             self.o.masked.eq(~shared.edge_mask[0]),
+            self.o.stochastic.eq(shared.gasket_stochastic[0]),
             self.o.fp16.eq(mid_format.matches(*SHORT_FORMATS) & ~narrows & ~shared.read_32b[0]),
         ]
 

@@ -13,9 +13,10 @@ Ref: tt-isa-documentation 3930471, PACR, Packers.
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 
 from bitpath.golden.tensix.declarations.formats import COLUMNS, DST16_BF16, Chip, Format
+from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.dst_rows import RowOrder, ordered
 from bitpath.rtl.tensix.core.l1_memory import LINE_BITS, LINE_BYTES, line_address_bits
@@ -25,6 +26,8 @@ from bitpath.rtl.tensix.matrix.instruction import DST_ROW_BITS
 from bitpath.rtl.tensix.matrix.registers import HALF, DstAddress, to_physical
 from bitpath.rtl.tensix.pack.layouts import PackControl
 from bitpath.rtl.tensix.pack.packer import Packer
+from bitpath.rtl.tensix.sfpu.sfp_stochastic_round import PrngLane, PrngSeed
+from bitpath.rtl.tensix.sfpu.stochastic_round import LANE_BITS, RANDOM_BITS
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, ROW_BITS
 
 PACKERS = {Chip.WORMHOLE: 4, Chip.BLACKHOLE: 1}
@@ -50,6 +53,7 @@ def pack_rows_layout(config: ChipConfig) -> data.StructLayout:
     - ``last`` : the rest of 16 bytes becomes 0, and the next PACR of these packers begins at its address.
     - ``flush`` : no row is read; the rest of 16 bytes becomes 0 as with ``last``. It has `FLUSH_STEPS` ``rows`` of each packer.
     - ``zero`` : all words count as 0.
+    - ``stochastic`` : early conversion rounds by random numbers, which each row steps.
     - ``order`` : Dst's rows are permuted.
     """
     addresses = data.ArrayLayout(ADDRESS_BITS, PACKERS[config.chip])
@@ -66,6 +70,7 @@ def pack_rows_layout(config: ChipConfig) -> data.StructLayout:
             "order": RowOrder,
             "masked": COLUMNS,
             "fp16": 1,
+            "stochastic": 1,
             "control": PackControl,
         }
     )
@@ -78,9 +83,65 @@ class Place(data.Struct):
     exponent: ADDRESS_BITS + LINE_BYTES_LOG2 + 1
 
 
+# Random numbers of the packers' stochastic rounding, whose source is not public: chosen, as golden's.
+
+
+class ColumnNumbers(wiring.Component):
+    """A random number for each column of each packer. Behind a seed column k has that of the Vector unit's lane k. Reset values are 0.
+
+    A seed takes 96 cycles, in which no packer may step.
+
+    Parameters
+    ----------
+    packers : 1 or more.
+
+    Members
+    -------
+    seed : In(stream of 32), ready unless a seed is under way
+    busy : Out(1), a seed is under way
+    packer : In, whose numbers are shown
+    advance : In(1), they step
+    o : Out(16 x 23)
+    """
+
+    def __init__(self, packers: int):
+        self.packers = packers
+        super().__init__(
+            {
+                "seed": In(stream.Signature(LANE_BITS)),
+                "busy": Out(1),
+                "packer": In(range(packers)),
+                "advance": In(1),
+                "o": Out(data.ArrayLayout(RANDOM_BITS, COLUMNS)),
+            }
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.prng_seed = prng_seed = PrngSeed()
+        connect(m, flipped(self.seed), prng_seed.i)
+        m.d.comb += self.busy.eq(prng_seed.busy)
+        shown = Signal(data.ArrayLayout(data.ArrayLayout(RANDOM_BITS, COLUMNS), self.packers))
+        for packer in range(self.packers):
+            # States come in the order of lanes 31 to 0; the last 16 stay.
+            loaded = prng_seed.state
+            for column in range(COLUMNS):
+                prng = instantiate(m, platform, f"prng_{packer}_{column}", PrngLane)
+                m.d.comb += [
+                    prng.load.eq(prng_seed.load),
+                    prng.loaded.eq(loaded),
+                    prng.advance.eq(self.advance & (self.packer == packer)),
+                    shown[packer][column].eq(prng.state[:RANDOM_BITS]),
+                ]
+                loaded = prng.state
+        m.d.comb += self.o.eq(shown[self.packer])
+        return m
+
+
 class RowPacker(wiring.Component):
     """A row a cycle, the rows of one source after the other. PACRs follow each other without a gap but for the cycle in which
     one is taken; block floats take a cycle more for each write of exponents. One that accumulates in L1 begins when all earlier rows are written.
+    PACRs wait for a seed, which waits for all earlier rows.
 
     Wormhole's four packers take turns here, so that a tile takes 64 cycles, where the machine packs 64 bytes a cycle.
 
@@ -91,6 +152,7 @@ class RowPacker(wiring.Component):
     Members
     -------
     i : In(stream of pack_rows_layout)
+    seed : In(stream of 32), of the random numbers; it waits until no row is on its way, and goes before the next PACR
     read_dst : Out(stream of DstAddress), dst : In(stream of DstRow), a cycle later
     old_address : Out, old : In(512), the word of L1, a cycle later
     write_address : Out, write_data : Out(512), write_bytes : Out(64)
@@ -105,6 +167,7 @@ class RowPacker(wiring.Component):
         super().__init__(
             {
                 "i": In(stream.Signature(pack_rows_layout(config))),
+                "seed": In(stream.Signature(LANE_BITS)),
                 "read_dst": Out(stream.Signature(DstAddress)),
                 "dst": In(stream.Signature(DstRow)),
                 "old_address": Out(address),
@@ -121,6 +184,7 @@ class RowPacker(wiring.Component):
         m = Module()
         config = self.config
         m.submodules.packer = packer = Packer(config.pack_conversion)
+        m.submodules.numbers = numbers = ColumnNumbers(PACKERS[config.chip])
         request = Signal(self.i.p.shape(), reset_less=True)
         waiting = Signal(SOURCES)  # sources of the PACR that still have rows
         done = Signal(ROW_COUNT_BITS)
@@ -133,6 +197,8 @@ class RowPacker(wiring.Component):
                 "masked": COLUMNS,
                 "last": 1,
                 "zero": 1,
+                "stochastic": 1,
+                "source": range(SOURCES),
                 "control": PackControl,
                 "flush": 1,
                 "writes_exponents": 1,
@@ -157,7 +223,9 @@ class RowPacker(wiring.Component):
         own_end = last_row if len(goes_on) > 1 else last_row & (left == 0)
         line_end = here.exponent[:LINE_BYTES_LOG2].all()
         m.d.comb += [
-            self.i.ready.eq((waiting == 0) & ~owes & (empty | ~self.i.p.control.accumulate)),
+            self.i.ready.eq(
+                (waiting == 0) & ~owes & (empty | ~self.i.p.control.accumulate) & ~(self.seed.valid | numbers.busy)
+            ),
             self.misplaced.eq(self.i.ready & self._misplaced(m, goes_on, places)),
             self.read_dst.valid.eq(waiting.any() & ~owes & ~request.flush),
             row.eq(request.first[source] + done),
@@ -166,7 +234,8 @@ class RowPacker(wiring.Component):
             self.read_dst.p.fp16.eq(request.fp16),
             self.dst.ready.eq(1),
             present.place.eq(here),
-            *(present[name].eq(request[name]) for name in ("masked", "last", "flush", "zero", "control")),
+            *(present[name].eq(request[name]) for name in ("masked", "last", "flush", "zero", "stochastic", "control")),
+            present.source.eq(source),
             present.writes_exponents.eq(owes | (request.flush & last_row)),
             present.valid.eq(steps | owes),
             self.old_address.eq(here.word[LINE_WORDS_LOG2:]),
@@ -191,7 +260,14 @@ class RowPacker(wiring.Component):
             packer.i.p.old.eq(self.old),
             packer.i.p.masked.eq(read.masked),
             packer.i.p.control.eq(read.control),
+            packer.i.p.stochastic.eq(read.stochastic),
+            packer.i.p.random.eq(numbers.o),
             packer.o.ready.eq(1),
+            numbers.seed.p.eq(self.seed.p),
+            numbers.seed.valid.eq(self.seed.valid & self.idle),
+            self.seed.ready.eq(numbers.seed.ready & self.idle),
+            numbers.packer.eq(read.source if len(goes_on) > 1 else 0),
+            numbers.advance.eq(read.valid & read.stochastic & ~read.flush & ~read.writes_exponents),
         ]
         self._write(m, packer, ages[-1])
         return m

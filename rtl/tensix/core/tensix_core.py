@@ -105,6 +105,7 @@ class TensixCore(wiring.Component):
 
     Throughput with 8x16 dot products: an MVMUL a cycle while its banks are there. An UNPACR takes two cycles for addresses, of
     which the second UNPACR's pass beside the first one's data, and one for each 64 bytes; PACRs take a cycle, one for each row, and one for each write of exponents.
+    The Vector unit and the packer each wait 96 cycles behind a write to PRNG_SEED.
     Configuration is written in one cycle. The Vector unit takes an instruction a cycle beside the Matrix unit's; SFPLOAD and
     SFPSTORE wait for a cycle in which that one begins nothing, and until no result for their rows is in flight. SFPSTORE defines a row
     with its first word, golden with its last column.
@@ -198,6 +199,7 @@ class TensixCore(wiring.Component):
                     granted.bit_select(first.thread, 1).eq(1),
                     refused[first.thread].eq(Mux(refuses, Fault.STATE, Fault.NONE)),
                 ]
+        self._seed(m, file, packer)
         vector_idle = self._vector(m, platform, choices["vector"], threads, file, unit, ~to_dst, granted, refused)
         self._imply(m, banks, operands, moves, unit, unpackers)
         self._count_contexts(m, addresses, unpackers)
@@ -246,6 +248,15 @@ class TensixCore(wiring.Component):
                         view.adc.eq(thread.adc),
                     ]
         return first, view
+
+    def _seed(self, m: Module, file: ConfigFile, packer: RowPacker) -> None:
+        """Add the seed of the packers' random numbers, which waits for rows on their way."""
+        waits = Signal(name="packer_seed")
+        m.d.comb += [packer.seed.valid.eq(waits), packer.seed.p.eq(file.shared[0].prng_seed[0])]
+        with m.If(file.seeded):
+            m.d.sync += waits.eq(1)
+        with m.Elif(packer.seed.ready):
+            m.d.sync += waits.eq(0)
 
     def _vector(
         self,

@@ -1,7 +1,9 @@
-"""Step 1 of the packer: Dst word to the intermediate format, rounded to nearest or truncated::
+"""Step 1 of the packer: Dst word to the intermediate format, rounded to nearest or stochastically, or truncated::
 
       FloatWord   sign | exponent, 8 bits | kept fraction bits | half | other discarded bits
                                                         unit ^     guard  sticky
+
+      stochastic                       discarded bits 1...1 >= random, both of 23 bits; zeros with `StochasticCompare.ALL_BITS`
 
 Ref: tt-isa-documentation 3930471, Packers/FormatConversion; ttsim v1.10.0 for large denormals and FP16's saturation.
 """
@@ -12,9 +14,11 @@ from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32, Rounding
 from bitpath.golden.tensix.declarations.formats import DST32, EXPONENT5_FORMATS, Format
+from bitpath.golden.tensix.declarations.numerics import StochasticCompare
 from bitpath.rtl.common.arithmetic.round import increment
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.pack.layouts import DESCALE_SHIFT_BITS, PackControl
+from bitpath.rtl.tensix.sfpu.stochastic_round import RANDOM_BITS
 from bitpath.rtl.tensix.unpack.float_word import FIELDS, FloatWord, NarrowExponent, float_word
 
 # INT32 to INT8, in sign and magnitude.
@@ -112,6 +116,8 @@ RAW_FRACTION_BITS = {
 SHORT_FORMATS = tuple(fmt for fmt in EXPONENT5_FORMATS if fmt in {*ROUNDED_FRACTION_BITS, *RAW_FRACTION_BITS})
 """Intermediate formats with 5 exponent bits."""
 MAGNITUDE_BITS = FP32.exponent_bits + FP32.fraction_bits
+ABSENT_BF16, ABSENT_FP16 = ((1 << FP32.fraction_bits - fmt.fraction_bits) - 1 for fmt in (BF16, FP16))
+"""Fraction bits of FP32 that 16-bit words have not."""
 
 
 class EarlyConversion(wiring.Component):
@@ -120,25 +126,35 @@ class EarlyConversion(wiring.Component):
     Rounding turns NaN into infinity, saturates FP16 at its largest number, and flushes denormals and -0 to +0, except a
     denormal of FP32 or FP16 that rounds up to the least normal number. The raw conversion keeps all of these. FP32 and integers pass through;
     INT16 is in the upper half of the word, and from a 32-bit word it is that half in the register's order. BF16 that is narrowed
-    is neither rounded nor flushed. It is combinational, with latency 0.
+    is neither rounded nor flushed. Words without bits to discard round to nearest, that is, not at all. It is combinational, with latency 0.
 
     Parameters
     ----------
     tie : rounding mode; on magnitudes, RNU and RNA are the same.
+    compare : comparison of fewer than 23 discarded bits.
     narrows : True if ``round_10b`` makes FP16 of a BF16 word, not raw.
 
     Members
     -------
     word : In(32), 16-bit words in the low half
     control : In(PackControl)
+    stochastic : In(1), random : In(23)
     o : Out(FloatWord)
     """
 
     clocked = False
 
-    def __init__(self, tie: Rounding, *, narrows: bool):
-        self.tie, self.narrows = tie, narrows
-        super().__init__({"word": In(DST32.width), "control": In(PackControl), "o": Out(FloatWord)})
+    def __init__(self, tie: Rounding, compare: StochasticCompare, *, narrows: bool):
+        self.tie, self.compare, self.narrows = tie, compare, narrows
+        super().__init__(
+            {
+                "word": In(DST32.width),
+                "control": In(PackControl),
+                "stochastic": In(1),
+                "random": In(RANDOM_BITS),
+                "o": Out(FloatWord),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -169,15 +185,21 @@ class EarlyConversion(wiring.Component):
         rounds = Signal()
         nan = Signal()
         magnitude = Signal(MAGNITUDE_BITS)
+        absent = Signal(FP32.fraction_bits)  # fraction bits that the word has not
+        up = Signal()
         rounded = Signal(FloatWord)
         m.d.comb += [
             rounds.eq(~control.raw & control.mid_format.matches(*ROUNDED_FRACTION_BITS)),
             # A 5-bit exponent never sets all 8 bits.
             nan.eq(source.exponent.all()),
             magnitude.eq(Cat(source.fraction & ~Mux(rounds & nan, FP32.fraction_mask, 0), source.exponent)),
-            # Infinity has no discarded bits, so no carry leaves the exponent field.
-            rounded.eq(magnitude + Mux(rounds, self._increment(magnitude, below, half), 0)),
+            absent.eq(Mux(control.dst32, 0, Mux(short, ABSENT_FP16, ABSENT_BF16))),
+            up.eq(self._goes_up(m, magnitude, below, half, absent)),
+            # Infinity has no fraction bits, so no carry leaves the exponent field.
+            rounded.eq(magnitude + Mux(rounds & up, half << 1, 0)),
         ]
+        # Infinity that goes up stays infinity.
+        beyond = rounds & rounded.exponent.all()
         # Overflow of a 5-bit exponent sets bit 5 of the 8-bit field.
         saturated = short & rounded.exponent[FP16.exponent_bits]
         flushed = ~rounded.exponent.any() | (~(control.dst32 | short) & ~source.exponent.any())
@@ -192,7 +214,7 @@ class EarlyConversion(wiring.Component):
                 m.d.comb += [self.o.eq(narrow.o), self.o.fraction.eq(narrow.o.fraction & kept)]
         with m.Elif(~(rounds & flushed)):
             m.d.comb += [
-                self.o.fraction.eq(Mux(saturated, FP32.fraction_mask, rounded.fraction) & ~below),
+                self.o.fraction.eq(Mux(saturated, FP32.fraction_mask, Mux(beyond, 0, rounded.fraction)) & ~below),
                 self.o.exponent.eq(Mux(saturated, FP16.exponent_mask, rounded.exponent)),
                 self.o.sign.eq(source.sign),
             ]
@@ -217,8 +239,17 @@ class EarlyConversion(wiring.Component):
                     with m.Case(fmt):
                         m.d.comb += [below.eq((1 << dropped) - 1), half.eq(1 << dropped - 1)]
 
-    def _increment(self, magnitude: Signal, below: Signal, half: Signal) -> Value:
-        """Return the rounding increment: one unit in the last kept place, or 0."""
-        unit = half << 1
-        guard, sticky, odd = ((magnitude & bits).any() for bits in (half, below & ~half, unit))
-        return Mux(increment(self.tie, odd=odd, guard=guard, sticky=sticky, negative=Const(0)), unit, 0)
+    def _goes_up(self, m: Module, magnitude: Signal, below: Signal, half: Signal, absent: Signal) -> Value:
+        """Return whether a unit in the last kept place is added."""
+        guard, sticky, odd = ((magnitude & bits).any() for bits in (half, below & ~half, half << 1))
+        nearest = increment(self.tie, odd=odd, guard=guard, sticky=sticky, negative=Const(0))
+        # The discarded bits at the top of 23, behind them ones or zeros.
+        filled = Const(-1 if self.compare is StochasticCompare.TOP_BITS else 0, RANDOM_BITS)
+        discarded = Signal(RANDOM_BITS)
+        with m.Switch(self.control.mid_format):
+            for fmt, bits in ROUNDED_FRACTION_BITS.items():
+                with m.Case(fmt):
+                    fraction = magnitude[: FP32.fraction_bits] | absent & filled
+                    m.d.comb += discarded.eq(Cat(filled[:bits], fraction[: RANDOM_BITS - bits]))
+        by_chance = self.stochastic & (below & ~absent).any()
+        return Mux(by_chance, discarded >= self.random, nearest)

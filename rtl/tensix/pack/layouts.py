@@ -7,6 +7,7 @@ from amaranth.lib import data
 from bitpath.golden.tensix.declarations.formats import COLUMNS
 from bitpath.rtl.common.config import power_of_two
 from bitpath.rtl.tensix.dot.layouts import FORMAT_BITS, DstRow
+from bitpath.rtl.tensix.sfpu.stochastic_round import RANDOM_BITS
 from bitpath.rtl.tensix.unpack.layouts import EXPONENT_BITS, ROW_BITS, ConversionConfig
 
 # Configuration of the packer.
@@ -61,12 +62,17 @@ class PackControl(data.Struct):
 
 
 class PackRequest(data.Struct):
-    """A row of Dst, the row of L1 that it replaces (read with ``accumulate`` only), and the edge mask, column 0 in bit 0."""
+    """A row of Dst, the row of L1 that it replaces (read with ``accumulate`` only), and the edge mask, column 0 in bit 0.
+
+    ``stochastic`` rounds floats in early conversion by random bits, one number for each column.
+    """
 
     row: DstRow
     old: ROW_BITS
     masked: COLUMNS
     control: PackControl
+    stochastic: 1
+    random: data.ArrayLayout(RANDOM_BITS, COLUMNS)
 
 
 def pack_request_layout(rows: int) -> type[PackRequest] | data.ArrayLayout:

@@ -187,8 +187,8 @@ class Packer(wiring.Component):
 
     Parameters
     ----------
-    config : rows, 1 or 2, and numerics, of which ``final_tie``, ``l1_fp16_underflow_saturates``, ``round_10b_fp16`` and ``fp8_e4m3`` are
-        read.
+    config : rows, 1 or 2, and numerics, of which ``final_tie``, ``l1_fp16_underflow_saturates``, ``round_10b_fp16``, ``fp8_e4m3`` and
+        ``stochastic_compare`` are read.
 
     Members
     -------
@@ -220,16 +220,21 @@ class Packer(wiring.Component):
 
     def _row(self, m: Module, platform: Any, row: int, request: Value, registers: PipelineRegisters) -> Value:
         """Add the datapath of a row; return the packed row."""
-        tie = self.config.numerics.final_tie
+        numerics = self.config.numerics
+        tie, compare, narrows = numerics.final_tie, numerics.stochastic_compare, numerics.round_10b_fp16
         lanes = range(row * COLUMNS, (row + 1) * COLUMNS)
         control = self._control(m, request)
         mask = instantiate(m, platform, f"mask_{row}", EdgeMask)
         m.d.comb += [mask.masked.eq(request.masked), mask.control.eq(control)]
         for k, lane in enumerate(lanes):
-            early = instantiate(
-                m, platform, f"early_{lane}", EarlyConversion, tie, narrows=self.config.numerics.round_10b_fp16
-            )
-            m.d.comb += [early.word.eq(request.row[k]), early.control.eq(control), mask.i[k].eq(early.o)]
+            early = instantiate(m, platform, f"early_{lane}", EarlyConversion, tie, compare, narrows=narrows)
+            m.d.comb += [
+                early.word.eq(request.row[k]),
+                early.control.eq(control),
+                early.stochastic.eq(request.stochastic),
+                early.random.eq(request.random[k]),
+                mask.i[k].eq(early.o),
+            ]
         control, old, words = registers.hold("early", control=control, old=request.old, words=mask.o)
 
         converted = Signal(FloatRow)

@@ -12,6 +12,7 @@ from bitpath.golden.tensix.core.packer import MASKS, RELATIVE, Store, pacr, stor
 from bitpath.golden.tensix.core.state import THREADS, State
 from bitpath.golden.tensix.declarations.encodings import FIELDS, WIDTHS
 from bitpath.golden.tensix.declarations.formats import (
+    BLOCK_FLOATS,
     COLUMNS,
     DST16_FP16,
     DST16_ROWS,
@@ -112,6 +113,7 @@ class Case:
             "relu_threshold": rng.getrandbits(15) | seldom(rng) << 15,
             "edge_mask": rng.choice((ALL_COLUMNS, rng.getrandbits(16))),
             "pack_e4m3": rng.getrandbits(1),
+            "packer_stochastic": seldom(rng) if self.out in BLOCK_FLOATS else rng.getrandbits(1),
         }
         for name, value in fields.items():
             set_shared(state, name, int(value))
@@ -217,6 +219,7 @@ def expected_record(state: State, thread: int, instruction: Instruction, stores:
         "order": row_order(state),
         "masked": read("edge_mask", thread) ^ ALL_COLUMNS,
         "fp16": first.layout is DST16_FP16,
+        "stochastic": read("gasket_stochastic", thread),
         "control": {
             "mid_format": first.mid_format,
             "out_format": first.out_format,

@@ -17,6 +17,8 @@ from bitpath.golden.tensix.convert.pack import (
     FLOAT_OUTPUTS,
     LARGEST_DESCALE_SHIFT,
     NARROWED_OUTPUTS,
+    rounds_floats,
+    settled_formats,
 )
 from bitpath.golden.tensix.convert.unpack import L1_BYTES
 from bitpath.golden.tensix.declarations.formats import (
@@ -30,6 +32,7 @@ from bitpath.golden.tensix.declarations.formats import (
 from bitpath.golden.tensix.declarations.numerics import WORMHOLE, TensixNumerics
 from bitpath.golden.tensix.exact.conversions import fp32_to_fp16
 from bitpath.rtl.tensix.pack.layouts import PackedRow, PackRequest
+from bitpath.rtl.tensix.sfpu.stochastic_round import RANDOM_BITS
 from bitpath.rtl.tensix.unpack.layouts import ROW_BITS, ConversionConfig
 from bitpath.verif.kit.batches import WORD_BITS, Batch, Part, fill, places, words_of
 from bitpath.verif.kit.mismatches import Shown
@@ -42,6 +45,8 @@ EXPONENT_STREAM = 16
 """Alignment in bytes of block exponents in L1."""
 ALL_COLUMNS = (1 << COLUMNS) - 1
 """Edge mask that replaces no column."""
+TO_RANDOM = (6, 7, 10, 19, 22)
+"""Shifts that bring a word's discarded bits to the top of 23: FP32 to 6, 7 and 10 fraction bits, FP16 to 6, BF16 to 6."""
 FLAGS = (
     "dst32",
     "raw",
@@ -129,12 +134,16 @@ ALL_PACKINGS = _all_packings()
 
 @dataclass(frozen=True)
 class PackRow:
-    """A request to the packer: ``old`` are the datums in L1, and ``edge_mask`` has a 1 for each unmasked column."""
+    """A request to the packer: ``old`` are the datums in L1, and ``edge_mask`` has a 1 for each unmasked column.
+
+    ``random`` are the random bits of stochastic rounding; None rounds to nearest.
+    """
 
     packing: Packing
     words: tuple[int, ...]
     old: tuple[int, ...] = (0,) * BLOCK
     edge_mask: int = ALL_COLUMNS
+    random: tuple[int, ...] | None = None
 
     def payload(self, junk: Random) -> int:
         """Return the payload; bits outside the row are random."""
@@ -146,7 +155,18 @@ class PackRow:
         upper = [0 if packing.dst32 else junk.getrandbits(16) << 16 for _ in self.words]
         control = {name: int(value) for name, value in vars(packing).items()}
         words = [word | above for word, above in zip(self.words, upper, strict=True)]
-        return pack(PackRequest, {"row": words, "old": old, "masked": self.edge_mask ^ ALL_COLUMNS, "control": control})
+        random = [junk.getrandbits(RANDOM_BITS) for _ in words] if self.random is None else self.random
+        return pack(
+            PackRequest,
+            {
+                "row": words,
+                "old": old,
+                "masked": self.edge_mask ^ ALL_COLUMNS,
+                "control": control,
+                "stochastic": int(self.random is not None),
+                "random": random,
+            },
+        )
 
     def shown(self, path: str) -> Shown:
         """Return the datum that differs, or all of a row whose exponent does, and the configuration."""
@@ -163,6 +183,7 @@ class PackRow:
             number if packing.dst32 else Word(16) if packing.raw else number, self.words[lanes]
         )
         operands |= {"old in L1": codes_text(out, self.old[lanes])} if packing.accumulate else {}
+        operands |= {"random": codes_text(Word(RANDOM_BITS), self.random[lanes])} if self.random else {}
         return Shown(operands=operands, formats={"datums": out, "exponent": Integer(8, signed=False)})
 
 
@@ -181,11 +202,11 @@ class Packed:
 
 def expected(rows: list[PackRow], numerics: TensixNumerics) -> list[Packed]:
     """Return the result of each row; golden packs all rows of one configuration together."""
-    groups: dict[Packing, list[int]] = defaultdict(list)
+    groups: dict[tuple[Packing, bool], list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
-        groups[row.packing].append(index)
+        groups[row.packing, row.random is not None].append(index)
     results: dict[int, Packed] = {}
-    for packing, indices in groups.items():
+    for (packing, _), indices in groups.items():
         data = _pack(packing, [rows[index] for index in indices], numerics)
         exponents = [0] * len(indices)
         if packing.out_format in BLOCK_FLOATS:
@@ -201,11 +222,17 @@ def expected(rows: list[PackRow], numerics: TensixNumerics) -> list[Packed]:
 
 def _pack(packing: Packing, rows: list[PackRow], numerics: TensixNumerics) -> bytes:
     old = b"".join(row_bits(row.old, packing.datum_bits).to_bytes(packing.row_bytes, "little") for row in rows)
+    names = ("dst32", "raw", "round_10b")
+    options = {name: getattr(packing, name) for name in names}
+    mid, narrows = settled_formats(numerics, packing.mid_format, packing.out_format, **options)
+    # Conversions that round no floats take no random bits.
+    stochastic = rows[0].random is not None and rounds_floats(mid, raw=packing.raw, narrows=narrows)
     return golden_pack(
         np.array([row.words for row in rows], np.uint32),
         **packing.arguments,
         l1=np.frombuffer(old, np.uint8) if packing.accumulate else None,
         edge_mask=np.array([row.edge_mask for row in rows]),
+        stochastic_bits=np.array([row.random for row in rows], np.uint32) if stochastic else None,
         numerics=numerics,
     ).tobytes()
 
@@ -279,7 +306,22 @@ def combinations(numerics: TensixNumerics) -> tuple[Combination, ...]:
 
 
 def random_row(combination: Combination, rng: Random) -> PackRow:
-    """Return a row by class of its word format; with thresholds near a word, and old datums that often nearly cancel."""
+    """Return a row by class of its word format; a third rounds stochastically."""
+    row = _nearest_row(combination, rng)
+    if rng.randrange(3):
+        return row
+    return replace(row, random=tuple(_random_bits(rng, word) for word in row.words))
+
+
+def _random_bits(rng: Random, word: int) -> int:
+    """Return random bits, half of them next to a word's discarded ones."""
+    if rng.getrandbits(1):
+        return rng.getrandbits(RANDOM_BITS)
+    return (word << rng.choice(TO_RANDOM)) + rng.randint(-1, 1) & (1 << RANDOM_BITS) - 1
+
+
+def _nearest_row(combination: Combination, rng: Random) -> PackRow:
+    """Return a row with thresholds near a word, and old datums that often nearly cancel."""
     packing = combination.packing
     mask = _mask(rng) if combination.masked else ALL_COLUMNS
     mid = packing.mid_format

@@ -168,6 +168,13 @@ covers(
     resets,
     random_rows,
 )
+covers(
+    "packer.stochastic",
+    "The compared bits differ by the source's and the intermediate format's fraction",
+    "A third of the random rows round stochastically, half of their bits next to the discarded ones; infinity, "
+    "denormals and formats without discarded bits",
+    random_rows,
+)
 covers("packer.relu", random_rows)
 covers("packer.edge_mask", random_rows)
 covers("packer.exponent_threshold", random_rows)

@@ -283,7 +283,7 @@ def packings(chip: Chip) -> list[Packing]:
 
 
 def random_store(rng: Random, chip: Chip, packing: Packing) -> CoreProgram:
-    """Return a program that loads 64 rows to Dst and packs them, with random ReLU, edge mask and sum in L1."""
+    """Return a program that loads 64 rows to Dst and packs them, with random ReLU, edge mask, sum in L1 and stochastic rounding."""
     fmt = Format.FP32 if packing.dst32 else Format.FP16 if packing.mid in SHORT_FORMATS else Format.BF16
     load = Load(chip=chip, unpacker=0, in_format=fmt, out_format=fmt, mode="to Dst", first=0, rows=SRC_ROWS, row=0)
     program = load_program(load, np.random.default_rng(rng.getrandbits(32)))
@@ -303,6 +303,9 @@ def random_store(rng: Random, chip: Chip, packing: Packing) -> CoreProgram:
         "edge_mask": rng.choice((ALL_COLUMNS, rng.getrandbits(16))),
         "l1_accumulate": rng.getrandbits(1) if packing.out in ACCUMULATING_FORMATS else 0,
         "pack_e4m3": rng.getrandbits(1),
+        "gasket_stochastic": rng.getrandbits(1),
+        "packer_stochastic": 0 if packing.out in BLOCK_FLOATS else rng.getrandbits(1),
+        "prng_seed": rng.getrandbits(32),
         "exponent_threshold_enabled": 0 if integer else rng.getrandbits(1),
         "exponent_threshold": rng.getrandbits(8),
         # 64 rows have 64 exponents, 4 times 16 bytes.
