@@ -93,7 +93,7 @@ def reg2flop(state: State, thread: int, instruction: Instruction) -> None:
 
 
 def _to_counter(state: State, thread: int, instruction: Instruction) -> None:
-    """Set a value or a Cr alone; a thread or a unit that is not there takes nothing."""
+    """Set a value or a Cr alone; a thread or unit that does not exist is ignored."""
     target = instruction["other_thread"] if instruction["target"] == TO_COUNTER_OF else thread
     index = instruction["index"]
     channel, unit, cr, dimension = index >> 5 & 1, index >> 3 & 3, index >> 2 & 1, DIMENSIONS[index & 3]
@@ -116,7 +116,7 @@ SCRATCH_REGISTERS = 3
 
 
 def rdcfg(state: State, thread: int, instruction: Instruction) -> None:
-    """Execute RDCFG; raises UndefinedBehavior for a register that the chip has not."""
+    """Execute RDCFG; raises UndefinedBehavior for a register that the chip does not have."""
     _check_register(state, instruction["register"])
     state.gprs[thread][instruction["gpr"]] = state.config.word(thread, instruction["register"])
 
@@ -208,7 +208,7 @@ def atincget(state: State, thread: int, instruction: Instruction) -> None:
 
 
 def atswap(state: State, thread: int, instruction: Instruction) -> None:
-    """Execute ATSWAP: write those halves of four registers that a mask names to 16 bytes of L1."""
+    """Execute ATSWAP: write the halves of four registers that a mask names to 16 bytes of L1."""
     first = instruction["data_gpr"] & ~3
     address = _in_l1(state, instruction, state.gprs[thread][instruction["address_gpr"]] * LINE)
     data = _bytes(state.gprs[thread][first : first + 4]).view(np.uint16)
@@ -233,7 +233,7 @@ def atrelm(state: State, thread: int, instruction: Instruction) -> None:
 
 
 def nothing(state: State, thread: int, instruction: Instruction) -> None:
-    """Execute an instruction whose effects are those of time: DMANOP, FLUSHDMA, GATESRCRST."""
+    """Execute an instruction that affects timing alone: DMANOP, FLUSHDMA, GATESRCRST."""
 
 
 NO_MUTEX = 1

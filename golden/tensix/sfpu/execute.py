@@ -49,7 +49,7 @@ class Execution(NamedTuple):
 
     Attributes
     ----------
-    backdoor : the word has become a template in lanes without DISABLE_BACKDOOR_LOAD, which it leaves alone.
+    backdoor : True if lanes without DISABLE_BACKDOOR_LOAD have stored the word as a template; they do not execute it.
     """
 
     lanes: Lanes
@@ -86,7 +86,7 @@ def execute(
 
     Parameters
     ----------
-    scheduled : SFPLOADMACRO scheduled the instruction, whose fields `vb`, `vc` and `vd` are those that it put in.
+    scheduled : True if SFPLOADMACRO scheduled the instruction and has replaced its fields `vb`, `vc` and `vd`.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def check_modifier(instruction: Instruction, chip: Chip) -> None:
 
 
 def store_template(lanes: Lanes, instruction: Instruction, chip: Chip, scheduled: bool = False) -> bool:
-    """Store a word whose VD is 12 or more in the lanes that take it as a template; return whether it is such a word."""
+    """Store a word whose VD is 12 or more as a template, in the lanes that allow it; return True for such a word."""
     vd = instruction.fields.get("vd", 0)
     if scheduled or not FIRST_TEMPLATE <= vd < SCHEDULED or instruction.name in NO_TEMPLATES:
         return False
@@ -272,7 +272,7 @@ def _check_stack(at: Execution) -> None:
 
 
 def _templates_lanes(lanes: Lanes) -> np.ndarray:
-    """Return the lanes that take a word as a template, bool [units, 32]."""
+    """Return the lanes that store a word as a template, bool [units, 32]."""
     return lanes.words[LANE_CONFIG] & np.uint32(LaneConfig.DISABLE_BACKDOOR_LOAD) == 0
 
 

@@ -1,5 +1,5 @@
 """Interlock between instructions: which registers a result of two cycles is written to, and which ones the next instruction
-reads, as Blackhole's hardware believes::
+reads, as Blackhole's interlock sees it::
 
       SFPIADD, SFPSHFT              VD is not seen
       SFPAND, SFPOR with VB         VD for VB

@@ -28,7 +28,7 @@ class FlagInstructions(wiring.Component):
 
     Members
     -------
-    word : In(32); others than these instructions change nothing
+    word : In(32); other instructions change nothing
     relation : In(1), of SFPLE and SFPGT
     i : In(Predication)
     o : Out(Predication)
