@@ -61,8 +61,8 @@ def arithmetic(state: State, thread: int, instruction: Instruction) -> None:
 # REG2FLOP: a register, or four, to the configuration of unpackers and packers, or a part of one to an ADC.
 
 
-TO_CONFIGURATION, TO_COUNTER, TO_COUNTER_OF = 0, 2, 3
-"""Targets: the configuration, an ADC of the thread, and one of the thread that the instruction names."""
+TO_COUNTER, TO_COUNTER_OF = 2, 3
+"""Targets: an ADC of the thread, and one of the thread that the instruction names; 0 is the configuration."""
 SHIFTS = {1: {0: (0, WORD)}, 2: {0: (0, 0xFFFF), 2: (16, 0xFFFF)}, 3: {byte: (8 * byte, 0xFF) for byte in range(4)}}
 """By size and first byte, the shift and the mask of the part that goes to an ADC; any other part is 0."""
 

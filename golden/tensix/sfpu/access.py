@@ -38,7 +38,7 @@ from bitpath.golden.tensix.sfpu.macro import loaded_register
 ROWS = LANES // COLUMNS
 """Rows that an instruction accesses."""
 WIDE = {"SFPLOAD": WIDE_LOADS, "SFPLOADMACRO": WIDE_LOADS, "SFPSTORE": WIDE_STORES}
-"""Modes of 32-bit words."""
+"""Loads and stores, each with its modes of 32-bit words."""
 INSTRUCTIONS = frozenset((*OPERATIONS, *WIDE))
 """Every instruction of the Vector unit."""
 

@@ -71,7 +71,7 @@ def explain_lane(
     numerics = numerics_or_default(numerics, None if numerics else chip)
     integer("the number of operands", len(operands), range(1, 4))
     if not words:
-        raise ValueError("words must have an instruction, not none")
+        raise ValueError("words must hold at least one instruction")
     mode = default_mode(fp32_enabled=dst32, src_b_format=Format.BF16)
     raw = 4 if dst32 else mode
     unit, rwc = reset(numerics), 0
