@@ -475,7 +475,7 @@ def _packing(
 def _converted(
     state: State, instruction: Instruction, stores: list[Store], words: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Convert for all packers at once; return the bytes of datums, and of block floats' exponents, that each appends."""
+    """Convert for all packers at once; return the bytes of exponents, empty but for block floats, and of datums for each."""
     first, datums = stores[0], words.shape[1]
     packing, masks, place = first.settings.packing, first.settings.masks, state.packers[first.packer]
     if isinstance(packing, ValueError):
