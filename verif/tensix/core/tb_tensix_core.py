@@ -277,7 +277,8 @@ def legal_load(rng: Random, mode: str, fmt: Format) -> tuple[Load, CoreProgram]:
 
 @BENCH.test("tensix_core.stores", "The packer's control comes from registers of several units")
 async def stores(frame):
-    """PACRs in every pair of formats, with random ReLU, edge mask and sum in L1, E4M3, and exponents of block floats."""
+    """PACRs in every pair of formats, with random ReLU, edge mask and sum in L1, E4M3, stochastic rounding, and exponents of
+    block floats."""
     rng = pauses.rng("stores")
     session = CoreSession(frame)
     every = packings(CHIP)

@@ -261,8 +261,8 @@ RUNS = {
         Run("vector_operands", ChipConfig(), "icarus", 30, 2, 100),
         Run("vector_operands", ChipConfig(), "verilator", 3000, 2, 3_000, deep=True),
         Run("vector_operands", ChipConfig(chip=Chip.BLACKHOLE), "verilator", 3000, 2, 3_000, deep=True),
-        Run("tensix_core", TensixCoreConfig(rows=8, cols=16), "verilator", 8, 16, 800_000, deep=True),
-        Run("tensix_core", TensixCoreConfig(chip=Chip.BLACKHOLE, rows=8, cols=16), "verilator", 8, 16, 800_000, deep=True),
+        Run("tensix_core", TensixCoreConfig(rows=8, cols=16), "verilator", 8, 16, 1_450_000, seconds=1800, deep=True),
+        Run("tensix_core", TensixCoreConfig(chip=Chip.BLACKHOLE, rows=8, cols=16), "verilator", 8, 16, 1_450_000, seconds=1800, deep=True),
         # Places, ties and scales in every mode, chains, every pace, latency, resets. As documented, two tests leave a mode out.
         Run("gmpool_column", GmpoolColumnConfig(pipeline=PipelineConfig(stages=3)), "verilator", 300, 51, 5_702),
         Run("gmpool_column", GmpoolColumnConfig(), "icarus", 60, 15, 1_600, tests="argmax|chains|pace=both|latency", deep=True),
