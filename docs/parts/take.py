@@ -175,6 +175,16 @@ def lm(found: list[dict[str, Any]]) -> Taken:
     return figures | {"perplexity": f"{found[0]['float32_perplexity']:.4g}"}, {"losses": rows, "places": parts}
 
 
+def lm_vector(found: list[dict[str, Any]]) -> Taken:
+    """Take the KL of a format with all operations on Tensix, of its matmuls alone, and of each other operation alone."""
+    each = found[0]
+    alone = [name for name in each if name.startswith("kl_") and name.endswith("_alone")]
+    parts = [[name.removeprefix("kl_").removesuffix("_alone").replace("_", " "), f"{each[name]:.2g}"] for name in alone]
+    whole = [f"everything, {each['format'].partition(' ')[0]}", f"{each['kl']:.2g} ± {each['kl_spread']:.1g}"]
+    figures = {name: str(each[name]) for name in ("model", "tokens")} | {"answer": " ".join(each["answer"].split())}
+    return figures | {"perplexity": f"{each['float32_perplexity']:.4g}"}, {"operations": [whole, *parts]}
+
+
 MODEL = ("model", "tokens", "perplexity")
 """Figures of the model and its text in float32."""
 WHOLE_KL = ("kl_spread", "kl_operands", "kl_sums", "kl_output")
@@ -185,6 +195,7 @@ TAKERS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], Taken]]] = {
     "functions": ("functions.json", functions),
     "ledger": ("ledger.json", ledger),
     "lm": ("lm.json", lm),
+    "lm_vector": ("lm.json", lm_vector),
     "mutation": ("mutation.json", mutation),
     "synth": ("synth.json", synth),
     "volume": ("deep.json", volume),
