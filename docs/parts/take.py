@@ -175,16 +175,44 @@ def lm(found: list[dict[str, Any]]) -> Taken:
     return figures | {"perplexity": f"{found[0]['float32_perplexity']:.4g}"}, {"losses": rows, "places": parts}
 
 
+def lm_vector(found: list[dict[str, Any]]) -> Taken:
+    """Take the KL of a format with all operations on Tensix, of its matmuls alone, and of each other operation alone."""
+    each = found[0]
+    alone = [name for name in each if name.startswith("kl_") and name.endswith("_alone")]
+    parts = [[name.removeprefix("kl_").removesuffix("_alone").replace("_", " "), f"{each[name]:.2g}"] for name in alone]
+    whole = [f"everything, {each['format'].partition(' ')[0]}", f"{each['kl']:.2g} ± {each['kl_spread']:.1g}"]
+    figures = {name: str(each[name]) for name in ("model", "tokens")} | {"answer": " ".join(each["answer"].split())}
+    return figures | {"perplexity": f"{each['float32_perplexity']:.4g}"}, {"operations": [whole, *parts]}
+
+
+def block(found: list[dict[str, Any]]) -> Taken:
+    """Take a row for each operation of a block's second half on Tensix' cores, and one for each chip; a difference stops it."""
+    halves = [each for each in found if each.get("matmul") == "ffn"]
+    if any(each["mismatches"] for each in halves):
+        raise SystemExit("block: a bit differs")
+    rows: list[list[Any]] = []
+    for half in halves:
+        for chip in half["chips"]:
+            own = [each for each in half["stages"] if each["instruction"].startswith(chip["chip"])]
+            rows += [[*each["instruction"].split(), *(each[key] for key in OF_A_STAGE)] for each in own]
+            # No mismatches: a difference has stopped the taker.
+            rows.append([chip["chip"], "all", chip["programs"], chip["words"] + chip["bytes"], 0, chip["cycles"]])
+    return {"outputs": sum(each["outputs_compared"] for each in halves)}, {"operations": rows}
+
+
+OF_A_STAGE = ("count", "compared", "mismatches", "rtl_cycles")
 MODEL = ("model", "tokens", "perplexity")
 """Figures of the model and its text in float32."""
 WHOLE_KL = ("kl_spread", "kl_operands", "kl_sums", "kl_output")
 TAKERS: dict[str, tuple[str, Callable[[list[dict[str, Any]]], Taken]]] = {
     "agreement": ("agreement.json", agreement),
+    "block": ("run.json", block),
     "coverage": ("coverage.json", coverage),
     "formal": ("formal.json", formal),
     "functions": ("functions.json", functions),
     "ledger": ("ledger.json", ledger),
     "lm": ("lm.json", lm),
+    "lm_vector": ("lm.json", lm_vector),
     "mutation": ("mutation.json", mutation),
     "synth": ("synth.json", synth),
     "volume": ("deep.json", volume),

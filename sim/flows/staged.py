@@ -57,6 +57,7 @@ class StagedRun(FlowRun):
     units : names of the units that it plays.
     benches : benches of the units, by their names; others are played by `tb_words_run`.
     stages : its instructions so far, in the order of their results.
+    title : text of the progress bar, before the unit's name.
     """
 
     before = "in stages"
@@ -65,6 +66,7 @@ class StagedRun(FlowRun):
 
     def __init__(self, format_name: str, engine: Any, simulator: str):
         self.format_name, self.engine, self.simulator = format_name, engine, simulator
+        self.title = format_name
         self.stages: list[Stage] = []
         self._played: dict[str, int] = {}
         self._digests: dict[str, str] = {}
@@ -153,7 +155,7 @@ class StagedRun(FlowRun):
         self._waited += time.monotonic() - start
         self._build_seconds += built.seconds
         self._digests[unit] = built.digest
-        left = play(console, built, self.benches.get(unit, WORDS_BENCH), self.format_name, content)
+        left = play(console, built, self.benches.get(unit, WORDS_BENCH), self.title, content)
         self._played[unit] = self._played.get(unit, 0) + int(left["cycles"])
         return left
 

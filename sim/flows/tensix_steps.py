@@ -13,6 +13,7 @@ A program has as many tiles of a step as L1 holds. A device runs it: golden's co
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from typing import Any, ClassVar
 
@@ -151,26 +152,31 @@ def _matrix(l1: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 
 class OnCore(Backend):
-    """A backend whose operations in the second half of a block are programs, and whose products are BF16 in HiFi4."""
+    """A backend whose operations in the second half of a block are programs, and whose products are BF16 in HiFi4.
 
-    def __init__(self, programs: Programs):
-        self.programs = programs
+    Parameters
+    ----------
+    programs_of : returns the programs of an operation, which has a name of `KINDS` or `OPERATIONS`.
+    """
+
+    def __init__(self, programs_of: Callable[[str], Programs]):
+        self.programs_of = programs_of
 
     def norm(self, block: int, place: str, x: np.ndarray, gamma: np.ndarray, epsilon: float) -> Any:
         """Return the norm of rows."""
-        return rms_norm(self.programs, x, gamma, epsilon)
+        return rms_norm(self.programs_of("norm"), x, gamma, epsilon)
 
     def product(self, kind: str, block: int, a: Any, b: np.ndarray) -> np.ndarray:
         """Return ``a @ b``."""
-        return self.programs.product(a, b)
+        return self.programs_of(kind).product(a, b)
 
     def gated(self, gate: np.ndarray, up: np.ndarray) -> np.ndarray:
         """Return ``silu(gate) * up``."""
-        return gated(self.programs, gate, up)
+        return gated(self.programs_of("silu"), gate, up)
 
     def add(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """Return the sum of rows and a residual, or a bias."""
-        return self.programs.elementwise(Op.ELWADD, x, y)
+        return self.programs_of("residual").elementwise(Op.ELWADD, x, y)
 
 
 class Run(StagedRun):
@@ -214,7 +220,7 @@ class Run(StagedRun):
         results, rows = [], []
         for chip in Chip:
             runs: list[dict[str, int]] = []
-            backends = OnCore(self._programs(chip, self._device(play, chip, runs))), self._golden(chip)
+            backends = self._core(play, chip, runs), self._golden(chip)
             results.append([feed_forward(each, 0, self.block, self.x, self.epsilon) for each in backends])
             sums = {name: sum(each[name] for each in runs) for name in runs[0]}
             rows.append({"chip": chip.value, "programs": len(runs), **sums})
@@ -224,18 +230,20 @@ class Run(StagedRun):
     def _programs(self, chip: Chip, device: Device) -> Programs:
         return Programs(chip=chip, device=device, l1_bytes=WORD_BYTES * getattr(self.engine, chip.value).l1_words)
 
-    def _device(self, play: Any, chip: Chip, runs: list[dict[str, int]]) -> Device:
-        """Return the device that runs a program in RTL and in golden, and appends its figures."""
+    def _core(self, play: Any, chip: Chip, runs: list[dict[str, int]]) -> OnCore:
+        """Return the backend whose programs run in RTL and in golden; each appends its figures."""
 
-        def device(program: CoreProgram) -> np.ndarray:
+        def device(operation: str, program: CoreProgram) -> np.ndarray:
+            name = f"{chip.value} {operation} {len(runs)}"
+            self.title = f"{FORMAT}, {name}"
             left = play(chip.value, program)
             expected, words = golden_run(chip, program)
-            self.stage(f"{chip.value} {len(runs)}", [*without_nops(left), left["output"]], [*words, expected], None)
+            self.stage(name, [*without_nops(left), left["output"]], [*words, expected], None)
             sizes = {"words": sum(each.size for each in words), "bytes": expected.size}
             runs.append({**sizes, "cycles": int(left["cycles"])})
             return left["output"]
 
-        return device
+        return OnCore(lambda operation: self._programs(chip, partial(device, operation)))
 
     def _golden(self, chip: Chip) -> OnTensix:
         plan = replace(parse(FORMAT), vector=OPERATIONS)

@@ -157,7 +157,22 @@ REPORTS = {
         | {"functional_percent": 100.0, "line_percent": 98.5, "toggle_percent": 99.0}
         | {"bits_proved_constant": 2, "waived": 1}
     ],
+    "block": [
+        {"matmul": "k", "mismatches": 0},
+        {"matmul": "ffn", "mismatches": 0, "outputs_compared": 64}
+        | {"stages": [{"instruction": "wormhole norm", "count": 5, "compared": 9, "mismatches": 0, "rtl_cycles": 70}]}
+        | {"chips": [{"chip": "wormhole", "programs": 5, "words": 4, "bytes": 5, "cycles": 70}]},
+    ],
     "formal": [{"status": "proved", "sabotage_caught": True, "seconds": 1.0, "sabotage_seconds": 0.5}],
+    "lm_vector": [
+        {"model": "small", "tokens": 9, "float32_perplexity": 4.0, "answer": "Paris.\n", "kl": 0.5, "kl_spread": 0.25}
+        | {
+            "format": "bf16_hifi4 with norm on tensix",
+            "kl_sums": 0.125,
+            "kl_matmuls_alone": 0.125,
+            "kl_norm_alone": 0.1,
+        }
+    ],
     "mutation": [MUTANTS | {"target": "rtl/tensix/dot/dot16"}, MUTANTS | {"target": "golden/tensix/matmul/matmul.py"}],
     "volume": [
         DEEP | {"name": "volume-tensix", "rtl_seconds": 1.0, "golden_seconds": 2.0},
@@ -189,6 +204,22 @@ def test_whole_reports_are_taken_together(tmp_path, monkeypatch, capsys):
     assert capsys.readouterr().out.startswith("agreement: the report is older than the record, or lacks rows")
     assert tomllib.loads((tmp_path / "formal.toml").read_text())["machine"] == "one core"
     assert readme.lines() in readme_file.read_text()
+
+
+def test_a_block_has_a_row_for_each_operation_and_chip():
+    figures, tables = take.block(REPORTS["block"])
+    assert figures == {"outputs": 64}
+    assert tables == {"operations": [["wormhole", "norm", 5, 9, 0, 70], ["wormhole", "all", 5, 9, 0, 70]]}
+    with pytest.raises(SystemExit, match="block: a bit differs"):
+        take.block([{"matmul": "ffn", "mismatches": 1}])
+
+
+def test_operations_on_tensix_are_taken_alone():
+    figures, tables = take.lm_vector(REPORTS["lm_vector"])
+    assert figures == {"model": "small", "tokens": "9", "answer": "Paris.", "perplexity": "4"}
+    assert tables == {"operations": [
+        ["everything, bf16_hifi4", "0.5 ± 0.2"], ["matmuls", "0.12"], ["norm", "0.1"]
+    ]}  # fmt: skip
 
 
 def test_a_mutation_report_is_added_up():

@@ -88,7 +88,7 @@ def test_the_second_half_of_a_block_on_the_core_has_the_bits_of_the_backend(chip
         programs.append(program)
         return golden_device(chip)(program)
 
-    core = OnCore(Programs(chip=chip, device=device))
+    core = OnCore(lambda _: Programs(chip=chip, device=device))
     found = feed_forward(core, 1, block, x, model.epsilon)
     wanted = feed_forward(backend(*OPERATIONS, chip=chip, plan="bf16_hifi4"), 1, block, x, model.epsilon)
     np.testing.assert_array_equal(found.view(np.uint32), wanted.view(np.uint32))
@@ -123,6 +123,10 @@ def test_the_flow_compares_programs_words_and_rows_of_both_chips():
     assert [each["programs"] for each in figures["chips"]] == [11, 11]
     assert figures["cycles"] == 22 * 7
     assert sum(each.mismatches for each in run.stages) == 0
+    operations = [*["norm"] * 5, "gate", "up", *["silu"] * 2, "down", "residual"]
+    names = [f"{chip.value} {name} {number}" for chip in Chip for number, name in enumerate(operations)]
+    assert [each.name for each in run.stages] == names
+    assert run.title == "bf16_hifi4, blackhole residual 10"
     np.testing.assert_allclose(run.values(rtl), run.reference(), rtol=NEAR, atol=4 * NEAR)
     assert [run.part(each)[1].chip for each in run.units] == list(Chip)
 
