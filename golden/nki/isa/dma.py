@@ -85,7 +85,8 @@ def _queue(issue: Issue, priority: Any, engine: Any = engines.unknown, dge_mode:
             warn("queue", f"{issue.opcode} {error}")
     if engine not in (None, engines.unknown):
         if engine not in DESCRIPTOR_ENGINES:
-            warn("queue", f"{issue.opcode} engine: must be sync, scalar or unknown, not {engine!r}")
+            shown = getattr(engine, "name", engine)
+            warn("queue", f"{issue.opcode} engine: must be sync, scalar or unknown, not {shown}")
         elif dge_mode is not dge_modes.hwdge:
             warn("queue", f"{issue.opcode} engine: must be unknown without dge_mode hwdge, not {engine.name}")
 
