@@ -97,8 +97,11 @@ def nonzero_with_count(
 ) -> None:
     """Write the places of the elements that are not 0, padding, and their number, in partitions 0, 16, .. 112."""
     issue.check("dst", dst, SBUF, ("int32",))
+    values = issue.tile("src", src, SBUF, moves=True)
+    if not access.written(issue.core, src)[::CORE_PARTITIONS].all():
+        access.warn_unwritten(issue.core, src)
     made = trainium3.nonzero_with_count(
-        _present(issue, dst), issue.tile("src", src, SBUF), index_offset=int(index_offset), padding_val=int(padding_val)
+        _present(issue, dst), values, index_offset=int(index_offset), padding_val=int(padding_val)
     )
     known = access.written(issue.core, dst)
     known[::CORE_PARTITIONS] = 1

@@ -56,7 +56,8 @@ def nc_matmul(
     """
     issue.check("dst", dst, PSUM)
     left, right = (
-        issue.tile(name, each, SBUF, FLOATS) for name, each in (("stationary", stationary), ("moving", moving))
+        issue.tile(name, each, SBUF, FLOATS, moves=moves)
+        for name, each, moves in (("stationary", stationary, is_transpose), ("moving", moving, False))
     )
     if "float8_e4m3fn" in (stationary.dtype, moving.dtype):
         issue.needs_gen4("stationary and moving: float8_e4m3fn")
@@ -73,7 +74,9 @@ def nc_matmul(
             tile_position=position,
             tile_size=size,
         )
+        known = access.written(issue.core, stationary).T
         _put_bits(issue, dst, words)
+        access.set_written(issue.core, dst, known)
         issue.on("tensor", transpose_cycles(len(left), left.shape[1], fp32=stationary.itemsize == 4))
         return
     if double:

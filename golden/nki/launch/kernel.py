@@ -111,7 +111,7 @@ def check_written(machine: Machine, given_back: Iterable[Any]) -> None:
         known = tensor.bytes_of(tensor.allocation.storage.written)
         if not known.all():
             missing = f"{known.size - known.sum()} of {known.size} bytes are returned that nothing has written"
-            machine.warn("unwritten", f"{tensor.name}: {missing}", tensor.allocation.line)
+            machine.warn("returned", f"{tensor.name}: {missing}", tensor.allocation.line)
 
 
 # The standing of a run: the weakest of the choices that its instructions' results depend on.

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bitpath.golden.nki.declarations.errors import NkiValidationError, NkiWarning, invalid, kernel_line
+from bitpath.golden.nki.declarations.errors import UNDEFINED, NkiValidationError, NkiWarning, invalid, kernel_line
 from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.storage import Allocation, MemoryRegion, Storage
@@ -71,7 +71,8 @@ class Options:
     ----------
     target : "trn3" or "trn2", whose limits hold; what the environment variable :data:`TARGET` says, or "trn3". The numerics
         are Trainium3's.
-    strict : whether warnings are errors: unwritten and aliased reads, races, undefined accumulation, invalid arguments.
+    strict : whether undefined behaviour, :data:`UNDEFINED`, is an error.
+    accepted : its kinds of which a strict run only warns.
     new_memory : what memory without an address holds at first: "nan", and 4 in integers, or "zero", for kernels that
         multiply what nothing has written by 0.
     strict_memory : whether it is an error that tensors in use at one time do not fit; else a warning.
@@ -84,6 +85,7 @@ class Options:
 
     target: str = field(default_factory=lambda: os.environ.get(TARGET, "trn3"))
     strict: bool = False
+    accepted: tuple[str, ...] = ()
     new_memory: str = "nan"
     strict_memory: bool = False
     scale_rule: ScaleRule = ScaleRule.OCP
@@ -99,6 +101,8 @@ class Options:
             raise ValueError(f"target must be trn3 (gen4) or trn2 (gen3), not {self.target!r}")
         if self.new_memory not in ("nan", "zero"):
             raise ValueError(f"new_memory must be nan or zero, not {self.new_memory!r}")
+        if not set(self.accepted) <= set(UNDEFINED):
+            raise ValueError(f"accepted must be of {', '.join(UNDEFINED)}, not {self.accepted!r}")
         object.__setattr__(self, "limits", LIMITS[target])
 
 
@@ -222,7 +226,7 @@ class Machine:
         With ``error`` raise it in any run.
         """
         line = line or kernel_line()
-        if error or self.options.strict:
+        if error or (self.options.strict and kind not in self.options.accepted):
             raise NkiValidationError(f"{sentence} ({line})")
         key = f"{kind} {line}"
         if key not in self.messages:

@@ -205,7 +205,9 @@ def test_tensors_leave_those_at_addresses_alone():
         nisa.tensor_copy(sbuf(4, 8), kept)
 
     run = nki.run(kernel)
-    assert [each for each, made in zip(places(run), run.instructions, strict=True) if "psum" in str(made.operands["dst"])] == [0, 0, 2048, 0]
+    assert [
+        each for each, made in zip(places(run), run.instructions, strict=True) if "psum" in str(made.operands["dst"])
+    ] == [0, 0, 2048, 0]
     assert run.high_water["psum"] == 8 * 2048
 
 
