@@ -44,7 +44,7 @@ CHOICES = choices(
     {f"NKI, {key}": source for key, source in KEYS.items()}
     | {
         "NKI, activation.NAME of functions that are not exact or rounded once": _FUNCTION,
-        "NKI, a tensor without an address takes the first free bytes, and its own memory where it does not fit": chosen(
+        "NKI, a tensor without an address has bytes from its first to its last instruction, those free for longest": chosen(
             "the compiler places and spills as it likes"
         ),
         "NKI, address= counts bytes of a partition": inferred("every kernel's use; the migration guide says elements"),

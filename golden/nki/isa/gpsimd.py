@@ -43,7 +43,7 @@ def nc_stream_shuffle(issue: Issue, dst: NkiTensor, src: NkiTensor, shuffle_mask
     if dst.dtype != src.dtype:
         raise issue.fail(f"dst: dtype must be src's {src.dtype}, not {dst.dtype}")
     mask = [int(each) for each in shuffle_mask]
-    known = trainium3.nc_stream_shuffle(*(access.written(issue.core, each) for each in (dst, src)), mask)
+    known = trainium3.nc_stream_shuffle(access.written(issue.core, dst), access.written(issue.core, src), mask)
     issue.put("dst", dst, trainium3.nc_stream_shuffle(_present(issue, dst), values, mask))
     access.set_written(issue.core, dst, known)
     issue.elementwise("vector", dst, src)

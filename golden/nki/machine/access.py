@@ -88,7 +88,7 @@ def move(core: NeuronCore, dst: NkiTensor, src: NkiTensor) -> None:
 
 def written(core: NeuronCore, tensor: NkiTensor) -> np.ndarray:
     """Return which elements of a tile something has written, uint8 [P, N]."""
-    known = [each.bytes_of(each.allocation.storage.written).all(axis=-1) for each in pieces(core, tensor)]
+    known = [np.all(each.bytes_of(each.allocation.storage.written), axis=-1) for each in pieces(core, tensor)]
     return _joined(known).reshape(tensor.shape[0], -1).astype(np.uint8)
 
 

@@ -127,8 +127,8 @@ def settle(machine: Machine, cores: Sequence[NeuronCore]) -> dict[str, int]:
         if most > memory.units(memory.size):
             _warn(machine, memory, int(live.argmax()), most * memory.unit)
         places |= {tile: (number, byte) for tile, byte in memory.places().items()}
-    for each in machine.instructions:
-        each.reads, each.writes = (tuple(_moved(access, places) for access in own) for own in (each.reads, each.writes))
+    for made in machine.instructions:
+        made.reads, made.writes = (tuple(_moved(access, places) for access in own) for own in (made.reads, made.writes))
     return high
 
 

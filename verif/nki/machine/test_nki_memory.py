@@ -287,6 +287,141 @@ def test_a_copy_moves_what_is_known_of_bytes(copy):
     warned(copied(slice(3, 5)), "bytes are read that nothing has written")
 
 
+def half_filled(dtype="float32", rows=16):
+    """Return a tile whose first four columns alone are written."""
+    tile = nl.ndarray((rows, 8), dtype, name="tile")
+    nisa.memset(tile[:, 0:4], 1)
+    return tile
+
+
+def predicated(tile):
+    """Take the columns 4 to 7 of a filled tile, and keep the others of a new one."""
+    made, mask = nl.ndarray((16, 8), "float32"), sbuf(16, 8, dtype="uint8")
+    nisa.memset(mask[:, 0:4], 1)
+    nisa.tensor_copy_predicated(made, tile, mask)
+    return made
+
+
+def gathered_in_partitions(tile):
+    made, places = nl.ndarray((16, 8), "float32"), nl.ndarray((16, 8), "uint32")
+    nisa.iota(places, [[1, 8]])
+    nisa.nc_n_gather(made, tile, places)
+    return made
+
+
+def gathered_in_groups(tile):
+    """Fill the first two columns with element 0, and the others not at all."""
+    made = nl.ndarray((16, 8), "float32")
+    nisa.local_gather(made, tile, sbuf(16, 1, dtype="uint16"), 1, 4)
+    return made
+
+
+def turned_twice(*engines):
+    def turned(tile):
+        there, back = nl.ndarray((8, 16), "float32"), nl.ndarray((16, 8), "float32")
+        for made, source in ((there, tile), (back, there)):
+            nisa.nc_transpose(made, source, nisa.vector_engine) if engines else nisa.dma_transpose(made, source)
+        return back
+
+    return turned
+
+
+MOVES = {
+    "predicated copy": predicated,
+    "gather in a partition": gathered_in_partitions,
+    "gather in a group": gathered_in_groups,
+    "transposes by DMA": turned_twice(),
+    "transposes by VectorE": turned_twice("vector"),
+}
+
+
+@pytest.mark.parametrize("name", MOVES)
+def test_a_move_keeps_what_is_known_of_elements(name):
+    """The first four columns of what is made are written, and the others are not."""
+
+    def kernel(columns):
+        made = MOVES[name](half_filled())
+        nisa.tensor_scalar(sbuf(16, 8)[:, columns], made[:, columns], nl.add, 1.0)
+
+    silent(lambda: kernel(slice(0, 4)))
+    warned(lambda: kernel(slice(4, 5)), "bytes are read that nothing has written")
+
+
+def test_a_matmul_transposes_what_is_known_of_elements():
+    def kernel(rows):
+        made = nl.ndarray((8, 16), "float32", nl.psum)
+        nisa.nc_matmul(made, half_filled(), nl.shared_identity_matrix(16, "float32"), is_transpose=True)
+        nisa.tensor_scalar(sbuf(8, 16)[rows], made[rows], nl.add, 1.0)
+
+    silent(lambda: kernel(slice(0, 4)))
+    warned(lambda: kernel(slice(0, 5)), "bytes are read that nothing has written")
+
+
+def test_gathered_rows_that_are_skipped_stay_as_they_are():
+    def kernel(table, columns):
+        index, made = nl.ndarray((16, 1), "uint32"), nl.ndarray((8, 16), "float16")
+        nisa.iota(index, [[0, 1]], channel_multiplier=1)
+        rows = table.ap([[8, 16], [1, 8]], vector_offset=index)
+        nisa.dma_transpose(made, rows, oob_mode=nisa.oob_mode.skip)
+        nisa.tensor_scalar(sbuf(8, 16)[:, columns], made[:, columns], nl.add, 1.0)
+
+    table = np.ones((12, 8), np.float16)
+    assert not nki.run(kernel, table, slice(0, 12), options=STRICT).warnings
+    with pytest.raises(nki.NkiValidationError, match="bytes are read that nothing has written"):
+        nki.run(kernel, table, slice(11, 13), options=STRICT)
+
+
+def test_gpsimd_writes_the_partitions_of_its_cores():
+    """nonzero_with_count reads and writes each 16th partition; topk writes its results alone."""
+
+    def counted(rows):
+        source, made = nl.ndarray((32, 4), "float32"), nl.ndarray((32, 5), "int32")
+        for first in (0, 16):
+            nisa.dma_copy(source[first : first + 1], sbuf(1, 4))
+        nisa.nonzero_with_count(made, source)
+        nisa.tensor_scalar(sbuf(32, 5)[rows], made[rows], nl.add, 1.0)
+
+    silent(lambda: counted(slice(0, 1)))
+    warned(lambda: counted(slice(0, 2)), "bytes are read that nothing has written")
+
+    def largest(rows, columns):
+        values, places = nl.ndarray((16, 20), "bfloat16"), nl.ndarray((16, 20), "uint32")
+        nisa.topk(values, places, sbuf(16, 8, dtype="bfloat16"), 100)
+        for each in (values, places):
+            nisa.tensor_scalar(sbuf(16, 20)[rows, columns], each[rows, columns], nl.add, 1.0)
+
+    silent(lambda: largest(slice(0, 16), slice(0, 1)))
+    silent(lambda: largest(slice(0, 4), slice(0, 2)))
+    with pytest.raises(nki.NkiValidationError, match="bytes are read that nothing has written"):
+        nki.run(lambda: largest(slice(0, 5), slice(0, 2)), options=STRICT)
+
+
+@pytest.mark.parametrize("copies", ["tensor_copy", "dma_copy"])
+def test_what_is_returned_must_be_written(copies):
+    """A result that nothing has written, by itself or by a copy of what nothing has written, and an argument."""
+
+    def result(moves):
+        def kernel():
+            out = nl.ndarray((4, 8), "float32", nl.shared_hbm, "out")
+            if moves:
+                tile, other = nl.ndarray((4, 8), "float32"), nl.ndarray((4, 8), "float32")
+                nisa.memset(tile[:, 0:4], 1.0)
+                getattr(nisa, copies)(other, tile)
+                nisa.dma_copy(out, other)
+            return [(out,)]
+
+        return kernel
+
+    warned(result(False), "out: 128 of 128 bytes are returned that nothing has written")
+    warned(result(True), "out: 64 of 128 bytes are returned that nothing has written")
+
+    def argument(x):
+        nisa.dma_copy(x, nl.ndarray((4, 8), "float32"))
+
+    with pytest.warns(nki.NkiWarning, match="x: 128 of 128 bytes are returned that nothing has written"):
+        nki.run(argument, np.zeros((4, 8), np.float32))
+
+
 def test_a_read_through_another_tensor_at_the_address():
     def read(write_again):
         def kernel():
@@ -339,6 +474,10 @@ def test_the_first_matmul_of_each_element_overwrites():
         assert (contents(made) == np.array([1, 1, 1, 1, 9, 9, 8, 8])).all()
         nisa.nc_matmul(made[:, 0:4], one, one, accumulate=False)
         assert (contents(made)[:, 0:4] == 8).all()
+        fresh = nl.ndarray((4, 6), "float32", nl.psum)
+        nisa.nc_matmul(fresh[:, 0:4], one, one)
+        nisa.nc_matmul(fresh[:, 2:6], one, one)
+        assert (contents(fresh) == np.array([8, 8, 16, 16, 8, 8])).all()
 
     silent(kernel)
 

@@ -1,12 +1,14 @@
 """Rules of memories, allocations, indices, engines, generations and launches: each just kept and just broken."""
 
 import re
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 from bitpath.golden import nki, trainium3
+from bitpath.golden.nki.declarations.errors import UNDEFINED
 from bitpath.verif.nki.machine.one_instruction import (
     check_allowed,
     check_broken,
@@ -264,7 +266,7 @@ def turned(**more):
 
 
 HWDGE = nisa.dge_mode.hwdge
-UNDEFINED = {
+WARNED_OF = {
     "accumulation onto a memset": (
         products(True),
         "nc_matmul dst: must not be added to on gen3 where an instruction other than a matmul has written",
@@ -333,11 +335,27 @@ UNDEFINED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", UNDEFINED)
+@pytest.mark.parametrize("name", WARNED_OF)
 def test_nki_what_is_undefined_is_warned_of_and_refused_by_a_strict_run(name):
-    kernel, sentence, defined, target = UNDEFINED[name]
+    kernel, sentence, defined, target = WARNED_OF[name]
     warned(kernel, sentence, target)
     silent(defined, target)
+
+
+def test_nki_a_strict_run_accepts_kinds_of_what_is_undefined():
+    options = nki.Options(strict=True, accepted=("queue",))
+    with pytest.warns(nki.NkiWarning, match="dma_copy priority must be 0 to 3, not 4"):
+        nki.run(moved(priority=4), options=options)
+    with pytest.raises(nki.NkiValidationError, match="accumulators are read"):
+        nki.run(reductions("idle"), options=options)
+    with pytest.raises(ValueError, match=re.escape("accepted must be of unwritten, returned, ")):
+        nki.Options(accepted=("all",))
+
+
+def test_nki_every_warning_is_of_a_kind_that_a_run_may_accept():
+    sources = "".join(path.read_text() for path in sorted(Path(nki.__file__).parent.rglob("*.py")))
+    kinds = re.findall(r'(?:warn|doubtful)\(\s*"(\w+)"', sources)
+    assert set(kinds) == set(UNDEFINED)
 
 
 def test_nki_gen4_accumulates_onto_a_memset():
