@@ -14,6 +14,7 @@ import numpy as np
 from bitpath.golden.nki.declarations.errors import ORDER, WARN, NkiValidationError, source_of
 from bitpath.golden.nki.machine.core import PRESENT, Machine, NeuronCore, Options, Stopped, Turns, hbm_tensor
 from bitpath.golden.nki.machine.placement import settle
+from bitpath.golden.nki.machine.queues import by_priority
 from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction, Times, times
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
 from bitpath.golden.nki.memory.tensor import NkiTensor
@@ -224,7 +225,7 @@ def run(
     check_written(machine, [outputs, *tensors.values()])
     return Run(
         outputs=results(outputs, [*positional, *keywords.values()]),
-        cycles=times(machine.instructions),
+        cycles=times(by_priority(machine.instructions)),
         instructions=tuple(machine.instructions),
         warnings=tuple(machine.messages.values()),
         standing=standing_of(each.keys for each in machine.instructions),

@@ -381,6 +381,57 @@ def test_nki_a_priority_reaches_the_queue_of_the_dma(priority):
     assert run.instructions[-1].queue == trainium3.QueueConfig(priority=3 if priority is None else priority)
 
 
+def loads(*priorities, behind=False):
+    """Return the names of loads with priorities in the order of their times; ``behind`` a load each of what they read."""
+
+    def kernel(x):
+        for k, priority in enumerate(priorities):
+            source = x
+            if behind:
+                source = nl.ndarray(x.shape, x.dtype)
+                nisa.dma_copy(source, x, name=f"source {k}")
+            nisa.dma_copy(nl.ndarray(x.shape, x.dtype), source, priority=priority, name=f"{k}")
+
+    spans = nki.run(kernel, np.zeros((4, 8), np.float32)).cycles.spans
+    return [span.instruction.name for span in sorted(spans, key=lambda span: span.start)]
+
+
+@pytest.mark.parametrize(
+    ("priorities", "order"),
+    [
+        ((None, None, None), "012"),
+        ((3, None, 2), "201"),
+        ((None, 2, 1, 0), "3210"),
+        ((1, 0, 1, 0), "1302"),
+        ((0, None, 0, 1), "0231"),
+    ],
+)
+def test_nki_dma_of_the_lower_priority_is_served_first(priorities, order):
+    """In the order of the kernel inside a priority; without one it is the lowest."""
+    assert "".join(loads(*priorities)) == order
+
+
+def test_nki_a_dma_follows_what_it_depends_on():
+    """A load of a higher priority is served in front of those that it does not read."""
+    assert loads(0, 0, behind=True) == ["source 0", "0", "source 1", "1"]
+    assert loads(None, 0, behind=True) == ["source 0", "0", "source 1", "1"]
+
+
+def test_nki_a_dma_follows_by_depends_on_and_at_a_barrier():
+    def kernel(barrier):
+        first = nisa.dma_copy(sbuf(4, 8), sbuf(4, 8), name="first")
+        if barrier:
+            nisa.core_barrier(hbm(4, 8), (0, 1))
+        second = nisa.dma_copy(sbuf(4, 8), sbuf(4, 8), priority=0, name="second")
+        if not barrier:
+            second.depends_on(first)
+
+    for run in (nki.run(kernel, False), nki.run(nki.jit(kernel)[2], True)):
+        for core in {span.instruction.core for span in run.cycles.spans}:
+            names = [each.instruction.name for each in run.cycles.spans if each.instruction.core == core]
+            assert [name for name in names if name] == ["first", "second"]
+
+
 # Rules of memories, partitions, allocations and indices: a kernel that breaks each, and one that just does not.
 
 

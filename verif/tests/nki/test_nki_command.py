@@ -135,7 +135,7 @@ def test_json_and_quiet(bitpath, kernels):
         "cycles": 64.0,
         "opcodes": {"tensor_scalar": 1},
     }
-    assert found["memory"]["sbuf"] == {"high_water": 32, "bytes": 245752}
+    assert found["memory"]["sbuf"] == {"high_water": 64, "bytes": 245752}
     assert (found["serial_cycles"], found["overlapped_cycles"]) == (64, 64)
     assert found["standing"] == {"word": "documented", "choices": {}}
     assert len(found["warnings"]) == 1
