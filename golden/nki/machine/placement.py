@@ -21,7 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from bitpath.golden.nki.machine.core import Machine, NeuronCore, Tile
 from bitpath.golden.nki.memory.storage import Access
@@ -93,13 +92,22 @@ class _Memory:
         for each in self.ranges:
             length = each.tile.partition_bytes
             busy = (last >= each.first) | ((self.first <= each.last) & (self.last >= each.first))
-            windows = sliding_window_view(np.where(busy, NEVER, last), self.units(length))
-            latest = windows[: (self.size - length) // self.unit + 1].max(axis=1)
+            latest = _window_maxima(np.where(busy, NEVER, last), self.units(length))
+            latest = latest[: (self.size - length) // self.unit + 1]
             start = int(np.argmin(latest) if oldest else np.argmax(latest < NEVER))
             if latest[start] < NEVER:
                 last[start : start + self.units(length)] = each.last
                 found[each.tile.storage] = start * self.unit
         return found
+
+
+def _window_maxima(values: np.ndarray, width: int) -> np.ndarray:
+    """Return the maximum of each ``width`` values in a row, by windows of doubled width."""
+    own = 1
+    while 2 * own <= width:
+        values, own = np.maximum(values[:-own], values[own:]), 2 * own
+    rest = width - own
+    return np.maximum(values[:-rest], values[rest:]) if rest else values
 
 
 def settle(machine: Machine, cores: Sequence[NeuronCore]) -> dict[str, int]:

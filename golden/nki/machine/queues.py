@@ -34,7 +34,7 @@ def by_priority(instructions: Sequence[NkiInstruction]) -> list[NkiInstruction]:
     core = np.array([each.core for each in instructions])
     meeting = np.array([each.meeting > 0 for each in instructions])
     priority = np.array([each.queue.priority if each.engine == "dma" else PRIORITIES for each in instructions])
-    for k in np.flatnonzero(urgent):
+    for k in np.flatnonzero(urgent).tolist():
         each = instructions[k]
         before = (core[:k] == each.core) & (meeting[:k] | (priority[:k] <= each.queue.priority))
         before[[numbers[one] for one in each.after if numbers.get(one, k) < k]] = True
