@@ -152,7 +152,7 @@ class Run:
     instructions : all instructions of all cores, in their order.
     warnings : sentences on what the machine leaves undefined, each with its line.
     standing : the weakest standing among the choices that influenced the run, and which those are.
-    high_water : most bytes of a partition of SBUF and of PSUM that are in use at one time, the most of all cores.
+    high_water : most bytes of a partition of SBUF, by 64, and of PSUM, by banks, that are in use at one time in any core.
     """
 
     outputs: Any

@@ -1,17 +1,17 @@
 """Places of tensors without an address: their bytes are free again behind the last instruction that uses them.
 
-    the kernel runs, each such tensor in memory of its own
-    live range of a tensor = the first to the last of the recorded instructions that read or write it
-    place of a tensor = bytes that nothing else has during its live range
+    live range of a tensor = the first to the last recorded instruction that reads or writes it
+    place of a tensor      = bytes of SBUF or PSUM that no other tensor has during its live range
 
-A kernel is Python, and values decide its loops, so that a tensor's last use is known when the kernel has ended. Until then it has
-memory of its own: results do not depend on its place, and one run is enough. Times do: the accesses of the instructions
-are moved to the places, so that a tensor waits for those that had its bytes before.
+A kernel is Python, and values decide its loops: the last use of a tensor is known when the kernel has ended. During the run each
+tensor has memory of its own, so that results do not depend on places and one run is enough. Afterwards the accesses of the
+instructions are moved to the places, so that in time a tensor waits for those that had its bytes before.
 
-A tensor takes the free place that has been free for longest, as a loop that rotates its buffers does; where none is left, the
-tensors of that memory take the first free bytes instead. Tensors do not fit if those that are live at one instruction need more bytes
-than there are. A tensor with an address keeps it, and nothing else has its bytes from the first to the last instruction
-that touches them.
+A tensor takes the place that has been free for longest, as in a loop that rotates its buffers. If that leaves a tensor without a
+place, all tensors of its memory take the first free bytes instead. Tensors do not fit if those that are live at one instruction
+need more bytes than there are; a tensor that finds no place for another reason keeps memory of its own without a warning,
+since a compiler would order the places better. A tensor with an address keeps it, and no other tensor has its bytes from the
+first to the last instruction that touches them.
 
 Ref: "NKI memory hierarchy", AWS Neuron documentation, 2026-08: live data that do not fit are spilled. The rules are chosen: the
 vendor's compiler places and spills as it likes.
@@ -27,7 +27,7 @@ from bitpath.golden.nki.memory.storage import Access
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES
 
 UNITS = {"sbuf": 64, "psum": PSUM_BANK_BYTES}
-"""Bytes of which a place has a whole number."""
+"""A place begins and ends at multiples of these bytes."""
 NEVER = np.iinfo(np.int64).max
 MOST_NAMED = 12
 """Tensors that a warning names."""

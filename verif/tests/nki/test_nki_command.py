@@ -25,7 +25,7 @@ def test_a_kernel_of_a_file(bitpath, kernels, tmp_path):
     assert (list(sys.path), "nki" in sys.modules) == before
     assert "kernels" not in sys.modules
     assert "   0   vector             1          64  tensor_scalar 1\n" in out
-    assert "SBUF: 32 of 245,752 bytes of a partition at most\n" in out
+    assert "SBUF: 64 of 245,752 bytes of a partition at most\n" in out
     assert "standing: documented\nout_0: float32 [4, 8]\n" in out
 
 
