@@ -82,8 +82,7 @@ def test_nki_find_nonzero_indices(cores):
 def test_nki_find_nonzero_indices_with_count(cores):
     x = (np.random.default_rng(3).random((1, 256)) < 0.2).astype(np.float32)
     module = library("experimental.benchmark.find_nonzero_indices_with_count")
-    with pytest.warns(nki.NkiWarning, match="bytes are read that nothing has written"):
-        out = nki.run(launched(module.find_nonzero_indices_with_count, cores), x).outputs.reshape(-1)
+    out = nki.run(launched(module.find_nonzero_indices_with_count, cores), x, options=STRICT).outputs.reshape(-1)
     places = np.flatnonzero(x)
     assert out[-1] == len(places)
     assert (out[: len(places)] == places).all()

@@ -95,16 +95,17 @@ def nc_n_gather(issue: Issue, dst: NkiTensor, data: NkiTensor, indices: NkiTenso
 def nonzero_with_count(
     issue: Issue, dst: NkiTensor, src: NkiTensor, index_offset: int = 0, padding_val: int = -1
 ) -> None:
-    """Write the places of the elements that are not 0, padding, and their number, in partitions 0, 16, .. 112."""
+    """Write the places of the elements that are not 0, padding, and their number, in partitions 0, 16, .. 112.
+
+    Results of a partition count as written if its elements do.
+    """
     issue.check("dst", dst, SBUF, ("int32",))
     values = issue.tile("src", src, SBUF, moves=True)
-    if not access.written(issue.core, src)[::CORE_PARTITIONS].all():
-        access.warn_unwritten(issue.core, src)
     made = trainium3.nonzero_with_count(
         _present(issue, dst), values, index_offset=int(index_offset), padding_val=int(padding_val)
     )
     known = access.written(issue.core, dst)
-    known[::CORE_PARTITIONS] = 1
+    known[::CORE_PARTITIONS] = access.written(issue.core, src)[::CORE_PARTITIONS].all(axis=1, keepdims=True)
     issue.put("dst", dst, made)
     access.set_written(issue.core, dst, known)
     issue.on("gpsimd", gpsimd_cycles(free_size(dst, src)))

@@ -22,14 +22,9 @@ def load(core: NeuronCore, tensor: NkiTensor, *, moves: bool = False) -> np.ndar
     """
     for each in pieces(core, tensor):
         if not moves and not each.bytes_of(each.allocation.storage.written).all():
-            warn_unwritten(core, tensor)
+            core.machine.warn("unwritten", f"{tensor.name}: bytes are read that nothing has written")
         _check_origin(core, each)
     return present(core, tensor)
-
-
-def warn_unwritten(core: NeuronCore, tensor: NkiTensor) -> None:
-    """Warn that an instruction uses bytes of a tensor that nothing has written."""
-    core.machine.warn("unwritten", f"{tensor.name}: bytes are read that nothing has written")
 
 
 def present(core: NeuronCore, tensor: NkiTensor) -> np.ndarray:
