@@ -11,6 +11,7 @@ from bitpath.golden.tensix.convert.unpack import UnpackControl, unpack, unpack_t
 from bitpath.golden.tensix.core.core import Core, Trace
 from bitpath.golden.tensix.core.state import DeadlockError, UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Format
+from bitpath.golden.tensix.declarations.sfpu import StoreMode
 from bitpath.golden.tensix.matmul.cycles import unpack_cycles
 from bitpath.golden.tensix.matmul.host import tile_image
 from bitpath.golden.tensix.matmul.matmul import (
@@ -42,7 +43,7 @@ from bitpath.golden.tensix.matrix.mvmul import dotpv, gapool, mvmul, mvmul_row
 from bitpath.golden.tensix.matrix.pooling import gmpool
 from bitpath.golden.tensix.operands.arguments import broadcast_src_b, phases
 from bitpath.golden.tensix.operands.registers import from_physical, to_physical
-from bitpath.golden.tensix.sfpu.access import StoreMode, sfpload, sfpstore
+from bitpath.golden.tensix.sfpu.access import sfpload, sfpstore
 from bitpath.golden.tensix.sfpu.prng import Prng
 from bitpath.golden.tensix.sfpu.rounding import StochasticMode, sfp_stoch_rnd
 

@@ -243,7 +243,8 @@ def asm_command(
     if backward and function is not None:
         raise click.UsageError("--function names a function of a text; leave out --disassemble")
     words, lines = disassembled(file, chip, style) if backward else assembled(file, chip, style, function)
-    printer.say("\n".join(lines if backward else (f"{word:#010x}" for word in words)))
+    for line in lines if backward else (f"{word:#010x}" for word in words):
+        printer.say(line)
     printer.result({"machine": machine, "chip": chip, "words": words, "instructions": lines})
 
 

@@ -16,7 +16,7 @@ EXAMPLE = "bitpath tensix run unpack.elf math.elf pack.elf --l1 tile.bin@0x20000
 
 
 class _Pair(click.ParamType):
-    """Something, a separator, and a number; decimal, or hexadecimal with 0x."""
+    """A value, a separator and a number, which is decimal or hexadecimal with 0x."""
 
     def __init__(self, name: str, separator: str, first: Callable[[str], Any]):
         self.name, self._separator, self._first = name, separator, first

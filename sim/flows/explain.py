@@ -223,11 +223,11 @@ def vector_lane(
 ) -> Explanation:
     """Explain a lane of the Vector unit: one iteration of a named function, or the instructions of a file.
 
-    Raises ValueError for no such function or file, a form that a function has not, and text that is no word or number.
+    Raises ValueError for no such function or file, a form that a function lacks, and text that is no word or number.
 
     Parameters
     ----------
-    preset : its name says which chip it is of.
+    preset : name of the preset, which decides the chip.
     sfpu : a name of `llk.FUNCTIONS`, or a file of assembly with one function.
     x : up to three hexadecimal FP32 codes (0x3fc00000) or numbers (1.5), separated by commas.
     """

@@ -118,7 +118,7 @@ class Programs:
         )
 
     def maximum(self, x: np.ndarray) -> np.ndarray:
-        """Raise ValueError: it has no program."""
+        """Raise ValueError: no program computes it."""
         raise ValueError(f"the maximum of rows must be golden's, which has no program, not that of shape {x.shape}")
 
 
@@ -128,7 +128,7 @@ def _parts(count: int) -> Iterator[slice]:
 
 
 def _broadcast(a: np.ndarray, b: np.ndarray | None) -> Broadcast:
-    """Return what of `b` repeats."""
+    """Return how `b` repeats."""
     if b is None or b.shape == a.shape:
         return Broadcast.NONE
     return {

@@ -32,7 +32,7 @@ LANES = BLOCK_DATUMS // 4
 """Lanes of a Vector unit."""
 FORMATS: dict[str, Any] = {"style": Style.BF16, "dst32": True, "srca_format": Format.BF16, "srcb_format": Format.BF16}
 MASK = np.float32(-1e9)
-"""Is added to the score of a token that a row must not see, as BF16."""
+"""Addend for the score of a token that a row must not see, as BF16."""
 
 
 class Kernels(Protocol):

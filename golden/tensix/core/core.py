@@ -99,7 +99,7 @@ def setdmareg(state: State, thread: int, instruction: Instruction) -> None:
 
 
 def wrcfg(state: State, thread: int, instruction: Instruction) -> None:
-    """Execute WRCFG: one register, or four from a multiple of four on, or none of them if one may not be written."""
+    """Execute WRCFG: write one register, or four from a multiple of four on; write none if one of them is refused."""
     gpr, register, count = instruction["gpr"], instruction["register"], 1
     if instruction["wide"]:
         gpr, register, count = gpr & ~(WIDE - 1), register & ~(WIDE - 1), WIDE

@@ -290,7 +290,7 @@ def operands_of(state: State, thread: int, instruction: Instruction) -> Operands
     )
 
 
-def _check_sources(state: State, operands: Operands, src_b: np.ndarray, src_a: np.ndarray) -> None:
+def _check_sources(operands: Operands, src_b: np.ndarray, src_a: np.ndarray) -> None:
     """Raise ValueError for formats that do not go together, and for words that their formats do not have."""
     for which, words, fmt in (("a", src_a, operands.formats[0]), ("b", src_b, operands.formats[1])):
         if fmt not in STYLE_FORMATS[operands.style]:
@@ -316,7 +316,7 @@ def _src_b(state: State, operands: Operands) -> np.ndarray:
 def _multiply(state: State, operands: Operands, rows: int) -> None:
     """Add SrcB @ SrcA to as many Dst rows."""
     src_b, src_a = _src_b(state, operands)[:rows], _src_a(state, operands)
-    _check_sources(state, operands, src_b, src_a)
+    _check_sources(operands, src_b, src_a)
     settings = operands.style, operands.dst32, operands.phase, operands.formats
     operation, fields = state.settled(product_in_dst_of, *settings)
     state.dst.update(operation, operands.dst_row, operands.layout, src_b, src_a, *fields)
@@ -325,7 +325,7 @@ def _multiply(state: State, operands: Operands, rows: int) -> None:
 def _multiply_row(state: State, operands: Operands) -> None:
     """Add one SrcB row @ SrcA to the Dst rows that row broadcast writes."""
     src_b, src_a = state.src_b.read[[operands.src_b_row] * BLOCK_ROWS], _src_a(state, operands)
-    _check_sources(state, operands, src_b, src_a)
+    _check_sources(operands, src_b, src_a)
     old = state.dst.read(operands.dst_row, BLOCK_ROWS, operands.layout)
     operation = state.settled(product_of, operands.style, operands.dst32, operands.phase, operands.formats)
     new = operation(old.reshape(1, -1), src_b[np.newaxis], src_a[np.newaxis], ONE_BLOCK).reshape(BLOCK_ROWS, COLUMNS)
@@ -337,7 +337,7 @@ def _multiply_row(state: State, operands: Operands) -> None:
 def _maximum(state: State, instruction: Instruction, operands: Operands) -> np.ndarray:
     """Return GMPOOL's four rows; an undefined Dst row is below everything."""
     src_b, src_a = _src_b(state, operands), _src_a(state, operands)
-    _check_sources(state, operands, src_b, src_a)
+    _check_sources(operands, src_b, src_a)
     old = state.dst.read(operands.dst_row, POOL_ROWS, operands.layout, ones=True)
     operation = state.settled(gmpool_of, operands.style, operands.dst32, bool(instruction["argmax"]))
     return operation(old[np.newaxis], src_b[np.newaxis], src_a[np.newaxis])[0]
@@ -360,7 +360,7 @@ def _elementwise(state: State, instruction: Instruction, operands: Operands) -> 
         settings = elwadd_of, operands.style, operands.dst32, *common, *signs
     old = state.dst.read(operands.dst_row, BLOCK_ROWS, operands.layout)
     src_a = state.src_a.read[operands.src_a_row : operands.src_a_row + BLOCK_ROWS]
-    _check_sources(state, operands, src_b, src_a)
+    _check_sources(operands, src_b, src_a)
     new = state.settled(*settings)(old.reshape(1, -1), src_b.reshape(1, -1), src_a.reshape(1, -1))
     return new.reshape(BLOCK_ROWS, COLUMNS)
 

@@ -7,13 +7,14 @@
     Wormhole's packers     X of channel 1 - X of channel 0 + 1 datums from there on
     Blackhole's packer     as many datums of each row (start & ~3) | i for the bits i of the mask
 
-What follows goes on in L1 where the last PACR ended, until one with `last` or `flush`; the rest of its 16 bytes becomes 0.
-Wormhole's packers may take the counters of another thread, and an edge mask for each row of a plane: 16 datums are a row, rows
-count from 0 where a packer begins in L1, which is chosen. Compression, downsampling, padded rows, strided reading and
-contexts are not modelled.
+A PACR continues in L1 where the last one ended, up to a PACR with `last` or `flush`, which fills its last 16 bytes with zeros.
+Wormhole's packers may take the counters of another thread. They may have an edge mask for each row, 16 datums, of a plane; the
+pages leave open where row 0 is, which here is where a packer begins in L1. Compression, downsampling, padded rows, strided
+reading and contexts are not modelled.
 
-With Gasket_srnd_en the first conversion rounds stochastically, by random numbers that are chosen. Each packer has one for each
-column of Dst, seeded as that of the Vector unit's lane of this number; each Dst row that the packer reads steps them all.
+With Gasket_srnd_en the first conversion rounds stochastically. The source of its random numbers is not public, so this one is
+chosen: each packer has a generator for each column of Dst, with the seed of the Vector unit's lane of the same number. Each Dst
+row that the packer reads steps them all.
 
 Ref: tt-isa-documentation, PACR, Packers/InputAddressGenerator and OutputAddressGenerator: 3930471, of Blackhole f82128b.
 """
@@ -60,7 +61,7 @@ ADDRESS_MASK = 0x1FFFF
 """Bits of an address in units of 16 bytes."""
 ALL_COLUMNS = 0xFFFF
 PLANE_ROWS = 16
-"""Rows of a plane that have edge masks of their own; further ones have them again."""
+"""Rows of a plane with edge masks of their own; the masks repeat for further rows."""
 
 
 PACKING = (
@@ -92,7 +93,7 @@ PACKING = (
     "gasket_stochastic",
     "packer_stochastic",
 )
-"""Fields that `Settings` and a conversion come from."""
+"""Fields that decide `Settings` and the conversion."""
 
 
 class Store(NamedTuple):
@@ -131,7 +132,12 @@ class Store(NamedTuple):
 
 
 def pacr(state: State, thread: int, instruction: Instruction) -> None:
-    """Execute PACR; raises as `stores_of`, and ValueError for formats that `pack` does not convert, with L1 and packers as before."""
+    """Execute PACR; an error leaves L1 and the packers as they were.
+
+    Raises
+    ------
+    UndefinedBehavior, ValueError : as `stores_of`; formats that `pack` does not convert.
+    """
     stores = stores_of(state, thread, instruction)
     places = [state.packers[store.packer] for store in stores]
     before = [(place.data, place.exponents, place.taken, place.random) for place in places]
@@ -156,7 +162,7 @@ Written = list[tuple[int, np.ndarray]]
 
 
 def _together(stores: list[Store]) -> Iterator[list[Store]]:
-    """Yield the stores in their order, neighbours together that convert as many whole rows alike.
+    """Yield the stores in their order, grouping neighbours that convert the same number of whole rows by the same settings.
 
     A store that adds to L1 stands alone, since it may read bytes that the one before has written; so does one with edge masks.
     """
@@ -172,7 +178,7 @@ def _together(stores: list[Store]) -> Iterator[list[Store]]:
 
 
 def _store(state: State, instruction: Instruction, stores: list[Store], written: Written) -> None:
-    """Write what packers that convert alike take of Dst."""
+    """Convert and write the datums of packers with the same settings."""
     words, ends = _read(state, instruction, stores), instruction["last"] or instruction["flush"]
     for store in stores:
         place = state.packers[store.packer]
@@ -241,7 +247,7 @@ class EdgeMasks(NamedTuple):
     rows: int
 
     def of(self, taken: int, store: Store, datums: int) -> np.ndarray:
-        """Return the masks of each 16 datums, the first of which a packer takes after `taken` others."""
+        """Return the mask of each 16 datums; `taken` datums came before the first of them."""
         count = np.arange(datums - datums % COLUMNS)
         masks = self.of_rows[(taken + count) // COLUMNS % self.rows % PLANE_ROWS]
         kept = masks >> (store.column + count % store.datums) % COLUMNS & 1
@@ -249,7 +255,7 @@ class EdgeMasks(NamedTuple):
 
 
 def _edge_masks(state: State, thread: int, packer: int) -> EdgeMasks | None:
-    """Return a packer's edge masks, of fields of `PACKING` alone; None if they keep all datums."""
+    """Return a packer's edge masks, or None if they keep all datums; it reads fields of `PACKING` alone."""
     read = state.config.read
     masks = [read("edge_mask", thread)]
     if state.chip is Chip.WORMHOLE:
@@ -293,7 +299,7 @@ class Settings(NamedTuple):
 
 
 def _settings(state: State, thread: int, *packers: int) -> list[Settings]:
-    """Return the packers' configurations, of fields of `PACKING` alone; raises as `stores_of`."""
+    """Return the packers' configurations; it reads fields of `PACKING` alone and raises as `stores_of`."""
     return [_settings_of(state, thread, packer) for packer in packers]
 
 
@@ -397,7 +403,7 @@ def _packing_of(
     accumulates: bool,
     masked: bool,
 ) -> Any:
-    """Return a conversion's settings, of fields of `PACKING` alone.
+    """Return a conversion's settings; it reads fields of `PACKING` alone.
 
     Raises
     ------
@@ -469,7 +475,7 @@ def _packing(
 def _converted(
     state: State, instruction: Instruction, stores: list[Store], words: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the bytes of exponents, of block floats, and of datums that each packer appends, in one conversion."""
+    """Convert for all packers at once; return the bytes of exponents, empty but for block floats, and of datums for each."""
     first, datums = stores[0], words.shape[1]
     packing, masks, place = first.settings.packing, first.settings.masks, state.packers[first.packer]
     if isinstance(packing, ValueError):

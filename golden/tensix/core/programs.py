@@ -28,7 +28,7 @@ class CoreProgram:
 
     Attributes
     ----------
-    words, mops : of each thread the words that are pushed, and the nine MOP words.
+    words, mops : the words that each thread is pushed, and its nine MOP words.
     memory : addresses, multiples of 64, and bytes of L1 before.
     result : address and number of the result's bytes.
     """
@@ -39,7 +39,7 @@ class CoreProgram:
     result: tuple[int, int] = (RESULT, 0)
 
     def turned(self, places: int) -> "CoreProgram":
-        """Return the program whose roles have moved to other threads, `places` further."""
+        """Return the program with each thread's part moved `places` threads further."""
         order = [(thread - places) % THREADS for thread in range(THREADS)]
         words, mops = (tuple(each[thread] for thread in order) for each in (self.words, self.mops))
         return replace(self, words=words, mops=mops)
@@ -80,7 +80,7 @@ def config_lines(chip: Chip, fields: Mapping[str, Sequence[int]]) -> list[Line]:
 
 
 def change_lines(chip: Chip, before: Mapping[str, Sequence[int]], changes: Mapping[str, Sequence[int]]) -> list[Line]:
-    """Return the instructions that change fields, byte by byte: those bits alone that differ from the values before."""
+    """Return the instructions that change fields, byte by byte; they write only bits that differ from the values before."""
     old, new = (_registers(chip, {name: values[name] for name in changes}) for values in (before, changes))
     lines: list[Line] = []
     for register, value in sorted(new.items()):

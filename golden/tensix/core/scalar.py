@@ -61,8 +61,8 @@ def arithmetic(state: State, thread: int, instruction: Instruction) -> None:
 # REG2FLOP: a register, or four, to the configuration of unpackers and packers, or a part of one to an ADC.
 
 
-TO_CONFIGURATION, TO_COUNTER, TO_COUNTER_OF = 0, 2, 3
-"""Targets: the configuration, an ADC of the thread, and one of the thread that the instruction names."""
+TO_COUNTER, TO_COUNTER_OF = 2, 3
+"""Targets: an ADC of the thread, and one of the thread that the instruction names; 0 is the configuration."""
 SHIFTS = {1: {0: (0, WORD)}, 2: {0: (0, 0xFFFF), 2: (16, 0xFFFF)}, 3: {byte: (8 * byte, 0xFF) for byte in range(4)}}
 """By size and first byte, the shift and the mask of the part that goes to an ADC; any other part is 0."""
 
@@ -93,7 +93,7 @@ def reg2flop(state: State, thread: int, instruction: Instruction) -> None:
 
 
 def _to_counter(state: State, thread: int, instruction: Instruction) -> None:
-    """Set a value or a Cr alone; a thread or a unit that is not there takes nothing."""
+    """Set a value or a Cr alone; a thread or unit that does not exist is ignored."""
     target = instruction["other_thread"] if instruction["target"] == TO_COUNTER_OF else thread
     index = instruction["index"]
     channel, unit, cr, dimension = index >> 5 & 1, index >> 3 & 3, index >> 2 & 1, DIMENSIONS[index & 3]
@@ -116,7 +116,7 @@ SCRATCH_REGISTERS = 3
 
 
 def rdcfg(state: State, thread: int, instruction: Instruction) -> None:
-    """Execute RDCFG; raises UndefinedBehavior for a register that the chip has not."""
+    """Execute RDCFG; raises UndefinedBehavior for a register that the chip does not have."""
     _check_register(state, instruction["register"])
     state.gprs[thread][instruction["gpr"]] = state.config.word(thread, instruction["register"])
 
@@ -208,7 +208,7 @@ def atincget(state: State, thread: int, instruction: Instruction) -> None:
 
 
 def atswap(state: State, thread: int, instruction: Instruction) -> None:
-    """Execute ATSWAP: write those halves of four registers that a mask names to 16 bytes of L1."""
+    """Execute ATSWAP: write the halves of four registers that a mask names to 16 bytes of L1."""
     first = instruction["data_gpr"] & ~3
     address = _in_l1(state, instruction, state.gprs[thread][instruction["address_gpr"]] * LINE)
     data = _bytes(state.gprs[thread][first : first + 4]).view(np.uint16)
@@ -233,7 +233,7 @@ def atrelm(state: State, thread: int, instruction: Instruction) -> None:
 
 
 def nothing(state: State, thread: int, instruction: Instruction) -> None:
-    """Execute an instruction whose effects are those of time: DMANOP, FLUSHDMA, GATESRCRST."""
+    """Execute an instruction that affects timing alone: DMANOP, FLUSHDMA, GATESRCRST."""
 
 
 NO_MUTEX = 1

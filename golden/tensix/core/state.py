@@ -42,7 +42,7 @@ from bitpath.golden.tensix.sfpu.prng import Prng
 
 
 class DeadlockError(RuntimeError):
-    """No thread can go on, and an instruction is left: each waits for what another thread, or the host, does not do."""
+    """No thread can continue, but instructions are left: each waits for another thread or for the host."""
 
 
 # Configuration registers of a core: two banks that the threads share, and each thread's own.
@@ -57,7 +57,7 @@ BANKS = 2
 
 
 class Remembered(dict[Any, Any]):
-    """Results by the arguments that they follow from; a copy has none."""
+    """Computed results by their arguments; a copy starts empty."""
 
     def __reduce__(self) -> tuple[type, tuple[()]]:
         return Remembered, ()
@@ -179,7 +179,7 @@ class ConfigFile:
 
 
 def _getter(positions: dict[str, tuple[tuple[int, int, int], ...]], names: Sequence[str]) -> Callable[..., Any]:
-    """Return a function that takes from a list of registers those that hold some fields; other names count for nothing."""
+    """Return a function that picks the registers of some fields from a list; it ignores names that the chip does not have."""
     registers = sorted({register for name in names for register, _, _ in positions.get(name, ())})
     return itemgetter(*registers) if registers else lambda _: None
 
@@ -391,7 +391,7 @@ class Semaphore:
 
 @dataclass(kw_only=True)
 class Packer:
-    """Where a packer goes on.
+    """Position at which a packer continues.
 
     Attributes
     ----------
@@ -472,8 +472,9 @@ class State:
         return self._remembered((function, *settings), function, self.numerics, *settings)
 
     def configured(self, names: tuple[str, ...], function: Callable[..., Any], thread: int, *settings: Any) -> Any:
-        """Return ``function(state, thread, *settings)``, computed once for the same words of the registers that hold the fields
-        `names`, of which alone it reads."""
+        """Return ``function(state, thread, *settings)``, computed once for equal words of the registers of the fields `names`.
+
+        The function must read no other fields."""
         key = function, self.config.words(names, thread), *settings
         return self._remembered(key, function, self, thread, *settings)
 
@@ -498,7 +499,7 @@ class State:
         return (operand + self.rwc[thread].dst + self.config.of_thread("math_offset", thread)) % len(self.dst.bits)
 
     def step_rwc(self, thread: int, index: int, *, fidelity: bool = True) -> None:
-        """Apply the address modifier that an instruction names to the thread's RWCs, of which the fidelity phase may stay."""
+        """Apply an instruction's address modifier to the thread's RWCs, without the fidelity phase unless `fidelity`."""
         rwc, own = self.rwc[thread], self.config.of_thread
         number = settled_number(rwc, index, chip=self.chip, set_base=bool(own("modifier_base", thread)))
         words = [own(name, thread, number) for name in MODIFIER_WORDS]
@@ -547,12 +548,12 @@ def src_b_format(state: State, thread: int) -> Format:
 
 
 def movb2d_format(state: State, thread: int) -> Format:
-    """Return the format by which MOVB2D fills Dst: SrcA's, for which SrcB's bank stands; raises as `src_a_format`."""
+    """Return the format by which MOVB2D fills Dst: SrcA's, which Blackhole takes from SrcB's bank; raises as `src_a_format`."""
     return _format(state, thread, "src_a_format", state.src_b, "implied_src_a_disabled")
 
 
 def movd2b_format(state: State, thread: int) -> Format:
-    """Return the format by which MOVD2B fills SrcB: SrcA's, for which SrcB's bank stands; raises as `src_a_format`."""
+    """Return the format by which MOVD2B fills SrcB: SrcA's, which Blackhole takes from SrcB's bank; raises as `src_a_format`."""
     return _format(state, thread, "src_a_format", state.src_b, "implied_src_b_disabled")
 
 
@@ -596,7 +597,7 @@ def _alu(state: State, thread: int, *_: int | None) -> Alu:
 
 
 def format_of(what: str, code: int) -> Format:
-    """Return the format of a code of the hardware's; raise UndefinedBehavior for a code that no format has."""
+    """Return the format of a hardware code; raise UndefinedBehavior for a code without a format."""
     try:
         return Format(code)
     except ValueError:

@@ -7,8 +7,8 @@
     first row   = (Y * Y_stride + Z * Z_stride + W * W_stride) / bytes of a register datum / 16      of channel 1;
                   unpacker 0 in multi-context mode takes its Dst address instead, and all its rows count from 4
 
-In multi-context mode a context, of 8 of unpacker 0 and 2 of unpacker 1, has its own address, and, by its low two bits, its own
-X_dim, Dst address, offset and column shift. Compressed data, row search and upsampling are not modelled.
+In multi-context mode unpacker 0 has 8 contexts and unpacker 1 has 2. Each has its own address; the low two bits of its number
+choose X_dim, Dst address, offset and column shift. Compressed data, row search and upsampling are not modelled.
 
 Ref: tt-isa-documentation, UNPACR_Regular: 3930471, of Blackhole ec91668.
 """
@@ -160,7 +160,7 @@ UNPACKING = (
     "add_dst_address",
     "override_with_address",
 )
-"""Fields that `Settings` come from."""
+"""Fields that decide `Settings`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +240,7 @@ def unpacr(state: State, thread: int, instruction: Instruction) -> None:
 
 
 def context_of(state: State, thread: int, instruction: Instruction) -> int:
-    """Return the context of an UNPACR, 0 without multi-context mode; raise UndefinedBehavior for one that unpacker 1 has not."""
+    """Return the context of an UNPACR, 0 without multi-context mode; raise UndefinedBehavior for one that unpacker 1 lacks."""
     if not instruction["multi_context"]:
         return 0
     unpacker = instruction["unpacker"]
@@ -285,12 +285,12 @@ def _check_modes(instruction: Instruction) -> None:
 
 
 def _of_context(state: State, thread: int, first: tuple[str, int], others: str, context: int) -> int:
-    """Return a field of a context: that of context 0 is named apart, with its unit."""
+    """Return a field of a context; the field of context 0 has another name, and a unit."""
     return state.config.read(*((others, thread, context - 1) if context else (first[0], thread, first[1])))
 
 
 def _settings(state: State, thread: int, unpacker: int, multi: int, context: int, zero: int) -> Settings:
-    """Return an unpacker's configuration, of fields of `UNPACKING` alone; raises as `load_of`."""
+    """Return an unpacker's configuration; it reads fields of `UNPACKING` alone and raises as `load_of`."""
     read = state.config.read
     name = "uncompressed" if multi else "descriptor_uncompressed"
     if not _of_context(state, thread, (name, unpacker), f"uncompressed_{unpacker}", context):
@@ -388,7 +388,7 @@ def _first_row(state: State, thread: int, instruction: Instruction, settings: Se
 
 
 def _check_rows(unpacker: int, load: Load, *, overrides: bool) -> None:
-    """Raise for rows that the register has not; without SRCA_SET_SetOvrdWithAddr unpacker 0 has 16 rows of SrcA."""
+    """Raise for rows that the register does not have; without SRCA_SET_SetOvrdWithAddr unpacker 0 has 16 rows of SrcA."""
     row, count = load.row, load.rows
     if load.control.to_dst:
         if overrides:

@@ -8,13 +8,13 @@ from functools import partial
 
 from bitpath.golden.tensix.core.state import State, format_of
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, Format
+from bitpath.golden.tensix.declarations.sfpu import StoreMode
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.sfpu.access import (
     INSTRUCTIONS,
     ROWS,
     WIDE,
     Place,
-    StoreMode,
     address_of,
     execute_load,
     execute_store,

@@ -3,7 +3,7 @@
 Ref: tt-isa-documentation 3930471, LReg, SFPCONFIG, SFPLOADMACRO; of Blackhole 585749d, SFPARECIP and SFPLOADMACRO.
 """
 
-from enum import IntFlag
+from enum import IntEnum, IntFlag
 
 from bitpath.golden.tensix.declarations.formats import Chip
 
@@ -42,6 +42,34 @@ class LaneConfig(IntFlag):
     ROW_MASK = 1 << 12
 
 
+class StoreMode(IntEnum):
+    """Modes of SFPLOAD and SFPSTORE."""
+
+    FP16 = 1
+    BF16 = 2
+    FP32 = 3
+    INT32 = 4
+    INT8 = 5
+    UINT16 = 6
+    HI16 = 7
+    INT16 = 8
+    LO16 = 9
+    INT32_ALL = 10
+    ZERO = 11
+    INT32_SM = 12
+    INT8_COMP = 13
+    LO16_ONLY = 14
+    HI16_ONLY = 15
+
+
+BY_CONFIGURATION = 0
+"""Mode number that stands for FP16, BF16 or FP32, as SFPU_Fp32_enabled and SrcB's format decide."""
+WIDE_LOADS = (StoreMode.FP32, StoreMode.INT32, StoreMode.INT32_ALL, StoreMode.INT32_SM)
+"""Modes in which SFPLOAD reads 32-bit words."""
+WIDE_STORES = (*WIDE_LOADS, StoreMode.HI16, StoreMode.LO16)
+"""Modes in which SFPSTORE writes 32-bit words."""
+HALF_LOADS = (StoreMode.LO16_ONLY, StoreMode.HI16_ONLY)
+"""Modes in which SFPLOAD keeps the other half of a lane."""
 _BOTH = {"SFPLOADI": (0, 1, 2, 4, 8, 10), "SFPSHFT2": tuple(range(7)), "SFPSWAP": tuple(range(10))}
 _FLOAT_SUMS = (0, 4, 8, 12)
 MODES: dict[Chip, dict[str, tuple[int, ...]]] = {

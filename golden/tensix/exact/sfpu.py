@@ -47,17 +47,17 @@ def _signed(word: int) -> int:
 NAN = 0x7FC00000
 """Blackhole's NaN."""
 LEAKING_NAN = 0x7F800001
-"""Wormhole's NaN, with a sign and bits of the sum."""
+"""Wormhole's NaN; a sign and bits of the sum are ORed into it."""
 GUARD_BITS = 3
 SUM_BITS = 1 + FRACTION_BITS + GUARD_BITS
 
 
 @checked
 def mad(chip: Chip, a: int, b: int, c: int) -> int:
-    """Return a * b + c in FP32: denormals are zeros.
+    """Return a * b + c in FP32; denormals count as zeros.
 
-    Wormhole's zeros are positive, its NaN has the lowest fraction bit and others, and its shift by two drops a bit. A product
-    whose exponent alone overflows is infinite, one whose exponent is negative is zero.
+    Wormhole's exact zeros are +0, its NaN is `LEAKING_NAN` with bits of the sum, and of two bits that the sum's normalisation
+    shifts out only the lower one is sticky. A product is infinite if its exponent alone overflows, and zero if it is negative.
     """
     wormhole = chip is Chip.WORMHOLE
     (exponent_a, x), (exponent_b, y), (exponent_c, addend) = map(_significand, (a, b, c))

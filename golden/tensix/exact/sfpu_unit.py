@@ -85,7 +85,7 @@ class Lane:
     ----------
     registers : LReg 0 to 16.
     flag, conditional : LaneFlags and UseLaneFlagsForLaneEnable; a lane with both `conditional` and no flag is disabled.
-    stack : pairs of them, the top last.
+    stack : pairs of flag and conditional, the top last.
     random : state of the random numbers.
     config : LaneConfig.
     templates, sequences, misc : LoadMacroConfig.
@@ -148,7 +148,7 @@ class Access:
     ----------
     dst : 1,024 rows of 16 words of 16 bits, in the register's order.
     address : 10 bits, the sum of the immediate and all offsets.
-    default_mode : mode that 0 stands for; `default_mode`.
+    default_mode : mode that 0 stands for, of the function `default_mode`.
     """
 
     dst: list[list[int]]
@@ -193,8 +193,8 @@ def execute(
 
     Parameters
     ----------
-    access : Dst, of SFPLOAD, SFPLOADMACRO and SFPSTORE. SFPLOADMACRO does its load alone; golden's `sfpu.macro` schedules.
-    scheduled : SFPLOADMACRO scheduled the instruction, whose fields `vb`, `vc` and `vd` are those that it put in.
+    access : Dst, for SFPLOAD, SFPLOADMACRO and SFPSTORE. SFPLOADMACRO only loads; golden's `sfpu.macro` schedules.
+    scheduled : True if SFPLOADMACRO scheduled the instruction and has replaced its fields `vb`, `vc` and `vd`.
 
     Raises
     ------
@@ -508,7 +508,7 @@ def _move_lanes(unit: Unit, instruction: Instruction, chip: Chip, executing: Seq
 
 
 def _entering_shift(unit: Unit, lane: int, chip: Chip) -> int:
-    """Return what a shift of lanes moves into the first lane of a row: 0, but for a bug of Wormhole."""
+    """Return the word that a shift of lanes moves into the first lane of a row: 0, except by a bug of Wormhole."""
     if chip is Chip.BLACKHOLE:
         return 0
     if unit.rotated is None:

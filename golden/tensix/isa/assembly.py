@@ -76,7 +76,7 @@ _NAMES = {each: each.removeprefix("TT") for each in _FORMS} | {"SFPSTOCHRND": "S
 """Names of the instructions by published mnemonic."""
 _MNEMONICS = {name: each for each, name in _NAMES.items()}
 _TTINSN_LOW = 0b11
-"""Low bits of a word of RISC-V code that are all 1 in a RISC-V instruction alone."""
+"""Low bits of a code word: both are 1 in a RISC-V instruction and in no other word."""
 _LABEL = re.compile(r"([\w.$]+)\s*:")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
@@ -101,8 +101,8 @@ def assemble(text: str, *, chip: Chip | str = Chip.WORMHOLE, function: str | Non
 
     Raises
     ------
-    TypeError, ValueError : no text, another chip, a function that the text has not; a line that is no Tensix instruction, or a
-        label again, with its number.
+    TypeError, ValueError : no text, another chip, a function that the text does not have; a line that is no Tensix instruction,
+        or repeats a label, with its number.
     """
     check_instance("text", text, str)
     found = _functions(text, Chip(chip))
@@ -204,7 +204,7 @@ def _word(code: str, chip: Chip) -> int:
         raise ValueError(f"the instruction must be one of Tensix, not RISC-V's {code.expandtabs(1)}")
     if operands and not any("=" in each for each in operands) and name in _FORMS:
         return _positional(name, operands, chip)
-    return word_of(_NAMES.get(name, name), _fields(name, operands), chip)
+    return word_of(encoding_of(_NAMES.get(name, name), chip).name, _fields(name, operands), chip)
 
 
 def _raw(directive: str, operands: list[str]) -> int:

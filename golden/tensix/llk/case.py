@@ -134,7 +134,7 @@ class Op(Enum):
 
 
 class Broadcast(Enum):
-    """Datums of a right operand's tile, or of a unary broadcast's, that an operation repeats."""
+    """Datums that an operation repeats, of the right operand's tile or of a unary broadcast's operand."""
 
     NONE = "NONE"
     COL = "COL"  # column 0
@@ -151,7 +151,7 @@ class Pool(Enum):
 
 
 class ReduceDim(Enum):
-    """Datums that remain of a reduced tile; all others become zero."""
+    """Datums of a reduced tile that remain; all others become zero."""
 
     COL = "COL"  # row 0: each column is reduced
     ROW = "ROW"  # column 0
@@ -159,7 +159,7 @@ class ReduceDim(Enum):
 
 
 class DestReuse(Enum):
-    """Source of an element-wise operation whose operand is copied to Dst first, and moved from there."""
+    """Source whose operand an element-wise operation first copies to Dst and then moves back."""
 
     NONE = "NONE"
     DEST_TO_SRCA = "DEST_TO_SRCA"  # the left operand

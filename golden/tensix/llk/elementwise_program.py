@@ -38,7 +38,7 @@ STEPS = {
     Broadcast.ROW: (0x0008, 0x1008, 0x4008),
     Broadcast.SCALAR: (0x0008, 0x0008, 0x0008),
 }
-"""AB words of modifiers 0 to 2: SrcA goes on by 8 rows; SrcB by 8, by a face, back to its first row, or by two faces."""
+"""AB words of modifiers 0 to 2: SrcA advances by 8 rows; SrcB by 8, by a face, to its first row, or by two faces."""
 NEXT_PHASE = 0x8080, 0x2800
 """AB and DST words of modifier 3: clear all rows, next phase."""
 STEP_DST = 8
@@ -87,7 +87,7 @@ class ElementwiseKernel:
 
     @checked
     def program(self, left: np.ndarray, right: np.ndarray | None = None) -> CoreProgram:
-        """Return the program that computes as many tiles as the left operand has.
+        """Return the program that computes all tiles of the left operand.
 
         Parameters
         ----------

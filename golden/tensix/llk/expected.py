@@ -83,7 +83,7 @@ def _options(case: Case, device: Device) -> dict[str, Any]:
 
 
 def _multiplied(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Multiply in the order of `TILE_PASS`: each half of K for all faces of Dst, which take it once and so together."""
+    """Multiply each half of K for all faces of Dst at once; each face takes its halves in the order of `TILE_PASS`."""
     tile, (left_tile, right_tile) = case.tile, case.tiles
     rows, depth = (size // side for size, side in zip(case.dimensions_a, left_tile, strict=True))
     columns = case.dimensions_b[1] // right_tile[1]
@@ -252,7 +252,7 @@ def _reduced(case: Case, device: Device, src_a: np.ndarray, src_b: np.ndarray) -
 
 
 def _undefined(case: Case, count: int) -> np.ndarray:
-    """Return a cleared block of Dst: zeros, or all ones, which are below everything, for a maximum."""
+    """Return a cleared block of Dst: zeros, or for a maximum all ones, which are below everything."""
     lowest = (1 << (32 if case.dst32 else 16)) - 1
     return np.full((count, BLOCK_ROWS, FACE), lowest if _is_maximum(case) else 0, np.uint32)
 
@@ -272,7 +272,7 @@ def _pooled(case: Case, device: Device, dst: np.ndarray, scalers: np.ndarray, fa
 
 
 def _turned(case: Case, row: np.ndarray) -> np.ndarray:
-    """Move a row of Dst to SrcB and turn it into column 0; the other columns are of rows that no result comes from."""
+    """Move a row of Dst to SrcB and turn it into column 0; no result comes from the other columns."""
     src_b = np.zeros((len(row), FACE, FACE), np.uint32)
     src_b[:, :1] = movd2b(row, srca_format=case.sources[1], dst32=case.dst32)
     return trnspsrcb(src_b)
@@ -453,7 +453,7 @@ def datum_codes(case: Case, l1: np.ndarray) -> np.ndarray:
 def places_in_order(case: Case, l1: np.ndarray) -> np.ndarray:
     """Return the position of each datum in the order of its format's numbers, so that neighbours differ by 1.
 
-    A block float's is that of the BF16 or FP16 number that it is.
+    A block float takes the position of its value as BF16 or FP16.
     """
     fmt = case.formats.out
     if fmt in BLOCK_FLOATS:
@@ -569,7 +569,7 @@ def operands_of(case: Case, l1_a: Any, l1_b: Any, l1_before: Any, pack_bits: Any
 
 
 def bytes_of(name: str, l1: Any, count: int) -> np.ndarray:
-    """Return contents of L1 as that many uint8 bytes."""
+    """Return contents of L1 as uint8, checked to have `count` bytes."""
     data = as_bytes(name, as_numpy(name, l1))
     if len(data) != count:
         raise ValueError(f"{name} must have {count} bytes, not {len(data)}")

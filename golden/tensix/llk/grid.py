@@ -1,6 +1,6 @@
-"""The kernel library's operations by its formats: a case for each pair that the chips have, and the reason for each that they have not.
+"""The kernel library's operations by its formats: a case for each pair that the chips have, else the reason.
 
-A pair's case has the formats of every stage that the library infers; where an operation does not take them, those of the next
+A pair's case has the formats of every stage as the library infers them; if an operation does not take them, those of the next
 entry of `STAGES_OF`.
 
 Ref: tt-llk 36b092e, tests/python_tests/helpers/data_format_inference.py and format_config.py.
@@ -66,7 +66,7 @@ class Cell:
     operation, format : names of `OPERATIONS` and of `STAGES_OF`.
     case : a case of it on one tile, of Wormhole where it has one; None if neither chip has it.
     chips : chips that have it.
-    reason : why a chip has it not; empty if both have it.
+    reason : why a chip lacks it; empty if both have it.
     """
 
     operation: str

@@ -591,7 +591,14 @@ def product_program(
 ) -> ProductProgram:
     """Return the program of three threads that multiplies [M, K] @ [K, N] on `Core`, with the bits of `matmul`.
 
-    Parameters are `matmul`'s. The result in L1 has Dst's words: FP32, BF16, FP16 or INT32.
+    Parameters
+    ----------
+    a, b, format, fidelity, dst32, block_k, partials : as `matmul`.
+    chip : the chip of the core; its preset gives the numerics.
+
+    Returns
+    -------
+    A `ProductProgram`, whose result in L1 has Dst's words: FP32, BF16, FP16 or INT32.
 
     Raises
     ------

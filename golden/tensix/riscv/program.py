@@ -10,6 +10,9 @@ from bitpath.golden.arrays.files import DAMAGED, PROGRAM_BYTES, FileError, read_
 INIT, DATA = ".loader_init", ".ldm_data"
 """Sections of LLK's linker scripts: the startup code copies from L1, where the loader puts the data, to local memory."""
 
+KIND = ("EM_RISCV", "ET_EXEC", "32 bits", "little-endian")
+"""Machine, type, class and byte order of an ELF file that runs."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Program:
@@ -42,7 +45,8 @@ def read_elf(file: Path | str) -> Program:
     content = BytesIO(read_bytes(Path(file)))
     try:
         elf = ELFFile(content)
-        kind = elf["e_machine"], elf.elfclass, elf.little_endian, elf["e_type"]
+        order = "little-endian" if elf.little_endian else "big-endian"
+        kind = elf["e_machine"], elf["e_type"], f"{elf.elfclass} bits", order
         loaded = [each for each in elf.iter_segments("PT_LOAD") if each["p_memsz"]]
         most = max((each["p_memsz"] for each in loaded), default=0)
         sections = [elf.get_section_by_name(name) for name in (INIT, DATA)]
@@ -51,8 +55,8 @@ def read_elf(file: Path | str) -> Program:
             parts.append((sections[0]["sh_addr"], 0, sections[1].data()))
     except (ELFError, AssertionError, *DAMAGED) as error:
         raise FileError(f"{file} must be an ELF file: {error or 'it is damaged'}") from None
-    if kind != ("EM_RISCV", 32, True, "ET_EXEC"):
-        raise FileError(f"{file} must be a linked ELF of RISC-V with 32 bits, not {', '.join(map(str, kind))}")
+    if kind != KIND:
+        raise FileError(f"{file} must be a linked ELF of RISC-V, {', '.join(KIND)}, not {', '.join(map(str, kind))}")
     if not parts or most > PROGRAM_BYTES:
         raise FileError(f"{file} must have segments of 1 to {PROGRAM_BYTES} bytes, not {most}")
     return Program(

@@ -37,7 +37,7 @@ INSTRUCTIONS = 0xFFE40000
 THREAD_CONFIG_BYTES = 16
 """Bytes between registers of a thread's own configuration."""
 MAILBOXES, MAILBOX_BYTES, MAILBOX_VALUES = 4, 0x1000, 4
-"""Mailboxes of a hart, in the order B, T0, T1, T2; bytes of each; values that all to which a hart writes hold together."""
+"""Mailboxes of a hart, in the order B, T0, T1, T2; bytes of each; values that fit in all mailboxes that a hart writes."""
 _OTHER_DEVICES = (
     (0xFFB11000, 0xFFB11FFF, "TDMA-RISC"),
     (0xFFB12000, 0xFFB12FFF, "tile control, debug and status"),
@@ -238,7 +238,7 @@ class Tile:
 
         Raises
         ------
-        ValueError : there is none that is modelled.
+        ValueError : no modelled device is there.
         """
         for each in self._devices:
             number, byte = divmod(address - each.base, WORD)
@@ -290,7 +290,7 @@ class Tile:
         self._settled = False
 
     def _load_mailbox(self, thread: int, number: int) -> int:
-        """Return the next value, or in odd words whether there is one."""
+        """Return the next value; an odd word reads 1 if there is one, else 0."""
         sender, word = divmod(number, MAILBOX_BYTES // WORD)
         values = self.mailboxes[sender, thread + 1]
         if word & 1:

@@ -11,7 +11,6 @@ Ref: tt-isa-documentation, SFPLOAD and SFPSTORE: of Wormhole 1392d23 and 545c98a
 denormals on Wormhole.
 """
 
-from enum import IntEnum
 from typing import NamedTuple
 
 import numpy as np
@@ -20,53 +19,26 @@ from bitpath.golden.arrays.arguments import check_array, check_broadcast, checke
 from bitpath.golden.arrays.parallel import owned
 from bitpath.golden.tensix.declarations.formats import DST16_ROWS, EXPONENT8_FORMATS, Chip, Format
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
-from bitpath.golden.tensix.declarations.sfpu import COLUMNS, GENERAL, LANES
+from bitpath.golden.tensix.declarations.sfpu import (
+    BY_CONFIGURATION,
+    COLUMNS,
+    GENERAL,
+    HALF_LOADS,
+    LANES,
+    WIDE_LOADS,
+    WIDE_STORES,
+    StoreMode,
+)
 from bitpath.golden.tensix.isa import Instruction
 from bitpath.golden.tensix.operands.arguments import check_width, numbered_member, numerics_or_default
 from bitpath.golden.tensix.sfpu.execute import OPERATIONS, store_template
 from bitpath.golden.tensix.sfpu.lanes import Lanes
 from bitpath.golden.tensix.sfpu.macro import loaded_register
 
-
-class StoreMode(IntEnum):
-    """Modes of SFPSTORE and SFPLOAD; SRCB, 0, means FP16, BF16 or FP32 by SrcB's format."""
-
-    FP16 = 1
-    BF16 = 2
-    FP32 = 3
-    INT32 = 4
-    INT8 = 5
-    UINT16 = 6
-    HI16 = 7
-    INT16 = 8
-    LO16 = 9
-    INT32_ALL = 10
-    ZERO = 11
-    INT32_SM = 12
-    INT8_COMP = 13
-    LO16_ONLY = 14
-    HI16_ONLY = 15
-
-
-WIDE_LOADS = (StoreMode.FP32, StoreMode.INT32, StoreMode.INT32_ALL, StoreMode.INT32_SM)
-"""Modes that read 32-bit words; HI16 and LO16 read 16 bits, though SFPSTORE writes 32."""
-HALF_LOADS = (StoreMode.LO16_ONLY, StoreMode.HI16_ONLY)
-"""Modes that keep the other half of a lane."""
-WIDE_MODES = (
-    StoreMode.FP32,
-    StoreMode.INT32,
-    StoreMode.HI16,
-    StoreMode.LO16,
-    StoreMode.INT32_ALL,
-    StoreMode.INT32_SM,
-)
-"""Modes that write 32-bit words."""
 ROWS = LANES // COLUMNS
 """Rows that an instruction accesses."""
-BY_CONFIGURATION = 0
-"""Mode that SFPU_Fp32_enabled and SrcB's format decide."""
-WIDE = {"SFPLOAD": WIDE_LOADS, "SFPLOADMACRO": WIDE_LOADS, "SFPSTORE": WIDE_MODES}
-"""Modes of 32-bit words."""
+WIDE = {"SFPLOAD": WIDE_LOADS, "SFPLOADMACRO": WIDE_LOADS, "SFPSTORE": WIDE_STORES}
+"""Loads and stores, each with its modes of 32-bit words."""
 INSTRUCTIONS = frozenset((*OPERATIONS, *WIDE))
 """Every instruction of the Vector unit."""
 
@@ -108,7 +80,7 @@ def sfpload(
     words : uint32 of any shape: logical words of 32 bits for `WIDE_LOADS`, else of 16; those of (*) in the register's order.
     mode : a `StoreMode`, its number or its name.
     lanes : uint32 of the lanes before, for `HALF_LOADS` alone.
-    fp16_infinity : FP16's code of all ones becomes an infinity; the lanes' ENABLE_FP16A_INF.
+    fp16_infinity : True if FP16's code of all ones becomes an infinity, as with the lanes' ENABLE_FP16A_INF.
     numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
 
     Returns
@@ -172,7 +144,7 @@ def sfpstore(
 
     Returns
     -------
-    uint32 of the same shape: logical words of 32 bits for `WIDE_MODES`, else of 16; those of (*) in the register's order.
+    uint32 of the same shape: logical words of 32 bits for `WIDE_STORES`, else of 16; those of (*) in the register's order.
 
     Raises
     ------
@@ -198,7 +170,7 @@ class Place(NamedTuple):
     Attributes
     ----------
     bits, defined : uint16 [units, rows, 16] in the register's order, and bool [rows].
-    rows : storage rows of the four, of words of 32 bits those of the upper halves.
+    rows : the four rows in storage; of 32-bit words, those of the upper halves.
     address : 10 bits.
     """
 
@@ -209,7 +181,7 @@ class Place(NamedTuple):
 
 
 def mode_of(mode: int, *, fp32: bool, src_b_format: Format) -> int:
-    """Return the mode that the instruction's stands for."""
+    """Return the mode of an instruction; `BY_CONFIGURATION` becomes FP32, BF16 or FP16."""
     if mode != BY_CONFIGURATION:
         return mode
     if fp32:
@@ -223,14 +195,15 @@ def address_of(immediate: int, mode: int, *, dst: int, stack: int = 0) -> int:
     Parameters
     ----------
     immediate : the instruction's, plus the math offset.
-    dst, stack : RWCs with their bases; of the one that the mode does not follow, two bits count.
+    dst, stack : both RWCs with their bases. INT32_ALL adds `stack` and two bits of `dst`, the other modes `dst` and two bits of
+        `stack`.
     """
     offset = stack + (dst & 3) if mode == StoreMode.INT32_ALL else dst + (stack & 3)
     return (immediate + offset) % DST16_ROWS
 
 
 def immediate_of(instruction: Instruction) -> int:
-    """Return the address field; that of SFPLOADMACRO has no lowest bit, which is the register's highest."""
+    """Return the immediate; SFPLOADMACRO has its lowest bit in the highest bit of the register's number."""
     address = instruction["address"]
     return address << 1 | instruction["vd_high"] if instruction.name == "SFPLOADMACRO" else address
 
@@ -258,12 +231,12 @@ def execute_store(
     *,
     scheduled: bool = False,
 ) -> None:
-    """Execute SFPSTORE in a mode of `mode_of`; lanes may take its word as a template, as `execute` says."""
+    """Execute SFPSTORE in a mode of `mode_of`; lanes may store its word as a template instead, as in `execute`."""
     from bitpath.golden.tensix.sfpu.access_loop import store
 
     backdoor = store_template(lanes, instruction, chip, scheduled)
     store(
         *(lanes.words, lanes.bits, place.bits, place.defined, place.rows),
-        *(bool(place.address & 2), int(mode), mode in WIDE_MODES, mode == StoreMode.INT32_ALL),
+        *(bool(place.address & 2), int(mode), mode in WIDE_STORES, mode == StoreMode.INT32_ALL),
         *(instruction["vd"], numerics.sfpstore_flush, numerics.sfpu_sign_magnitude, backdoor),
     )

@@ -10,11 +10,9 @@ ZEROACC has left undefined.
 import numpy as np
 
 from bitpath.golden.arrays.kernels import kernel, piece
-from bitpath.golden.tensix.declarations.sfpu import LANE_CONFIG, LaneConfig
+from bitpath.golden.tensix.declarations.sfpu import LANE_CONFIG, LaneConfig, StoreMode
 from bitpath.golden.tensix.sfpu.lanes_loop import becomes_template, enabled
 
-FP16, BF16, FP32, INT32, INT8, UINT16, HI16, INT16, LO16 = range(1, 10)
-INT32_ALL, ZERO, INT32_SM, INT8_COMP, LO16_ONLY, HI16_ONLY = range(10, 16)
 SIGN, EXPONENT, FRACTION = 1 << 31, 0x7F800000, 0x7FFFFF
 REBIAS = 127 - 15
 INTEGER_EXPONENT = 16 << 10
@@ -30,7 +28,7 @@ FP16_INFINITY, BLOCK_STORE, BLOCK_LOAD, ODD_LOAD, ODD_STORE = (
     )
 )
 CAPTURE = int(LaneConfig.ENABLE_DEST_INDEX | LaneConfig.CAPTURE_DEFAULT_DEST_INDEX)
-"""Both bits together: a load writes the datum's place to another LReg."""
+"""With both bits set, a load to LReg 0 to 3 also writes the datum's place to the LReg 4 further."""
 LOW_ROWS = 8
 """Rows from a 32-bit word's upper half to its lower half."""
 LAST_COLUMN = 15
@@ -58,26 +56,26 @@ def flushed(word):
 def loaded(word, old, mode, fp16_infinity, converts):
     """Return the lane after SFPLOAD of a word; `converts` is `numerics.sfpu_sign_magnitude`."""
     sign = (word >> 15) << 31
-    if mode == FP16:
+    if mode == StoreMode.FP16:
         if fp16_infinity and word & 0x7FFF == 0x7FFF:
             return sign | EXPONENT
         exponent = word >> 10 & 31
         return sign | (exponent + REBIAS if exponent else 0) << 23 | (word & 1023) << 13
-    if mode in (BF16, HI16):
+    if mode in (StoreMode.BF16, StoreMode.HI16):
         return word << 16
-    if mode == INT8:
+    if mode == StoreMode.INT8:
         return sign | word & (0x7F if converts else 0xFF)
-    if mode == INT16:
+    if mode == StoreMode.INT16:
         return sign | word & 0x7FFF
-    if mode == ZERO:
+    if mode == StoreMode.ZERO:
         return 0
-    if mode == INT32_SM:
+    if mode == StoreMode.INT32_SM:
         return twos_complement(word) if converts else word
-    if mode == INT8_COMP:
+    if mode == StoreMode.INT8_COMP:
         return twos_complement(sign | word & 1023) if converts else sign | word & 1023
-    if mode == LO16_ONLY:
+    if mode == StoreMode.LO16_ONLY:
         return old & 0xFFFF0000 | word
-    if mode == HI16_ONLY:
+    if mode == StoreMode.HI16_ONLY:
         return word << 16 | old & 0xFFFF
     return word
 
@@ -87,30 +85,30 @@ def stored(lane, mode, flushes, converts):
     """Return the word that SFPSTORE makes of a lane; `flushes` and `converts` are `numerics.sfpstore_flush` and
     `sfpu_sign_magnitude`."""
     sign = lane >> 31 << 15
-    if mode == FP16:
+    if mode == StoreMode.FP16:
         exponent = (lane >> 23 & 255) - REBIAS
         return sign | (0 if exponent <= 0 else 0x7FFF if exponent > 31 else exponent << 10 | lane >> 13 & 1023)
-    if mode == BF16:
+    if mode == StoreMode.BF16:
         return flushed(lane) >> 16
-    if mode == FP32:
+    if mode == StoreMode.FP32:
         return flushed(lane) if flushes else lane
-    if mode == INT32_SM:
+    if mode == StoreMode.INT32_SM:
         return sign_magnitude(lane) if converts else lane
-    if mode in (INT8, INT8_COMP):
-        if mode == INT8_COMP and converts:
+    if mode in (StoreMode.INT8, StoreMode.INT8_COMP):
+        if mode == StoreMode.INT8_COMP and converts:
             lane = sign_magnitude(lane)
         return sign | INTEGER_EXPONENT | lane & 1023
-    if mode == INT16:
+    if mode == StoreMode.INT16:
         return sign | lane & 0x7FFF
-    if mode in (UINT16, LO16_ONLY):
+    if mode in (StoreMode.UINT16, StoreMode.LO16_ONLY):
         return lane & 0xFFFF
-    if mode == HI16_ONLY:
+    if mode == StoreMode.HI16_ONLY:
         return lane >> 16
-    if mode == HI16:
+    if mode == StoreMode.HI16:
         return logical32(lane)
-    if mode == LO16:
+    if mode == StoreMode.LO16:
         return logical32((lane & 0xFFFF) << 16 | lane >> 16)
-    if mode == ZERO:
+    if mode == StoreMode.ZERO:
         return 0
     return lane
 
@@ -130,9 +128,9 @@ def physical32(word):
 @piece
 def logical16(bits, mode):
     """Return 16 bits of Dst as the word that a mode reads."""
-    if mode == BF16:
+    if mode == StoreMode.BF16:
         return bits & 0x8000 | (bits & 255) << 7 | bits >> 8 & 127
-    if mode in (FP16, INT8, INT8_COMP):
+    if mode in (StoreMode.FP16, StoreMode.INT8, StoreMode.INT8_COMP):
         return bits & 0x8000 | (bits & 31) << 10 | bits >> 5 & 1023
     return bits
 
@@ -140,9 +138,9 @@ def logical16(bits, mode):
 @piece
 def physical16(word, mode):
     """Return the word that a mode writes as 16 bits of Dst."""
-    if mode == BF16:
+    if mode == StoreMode.BF16:
         return word & 0x8000 | word >> 7 & 255 | (word & 127) << 8
-    if mode in (FP16, INT8, INT8_COMP):
+    if mode in (StoreMode.FP16, StoreMode.INT8, StoreMode.INT8_COMP):
         return word & 0x8000 | word >> 10 & 31 | (word & 1023) << 5
     return word
 

@@ -31,7 +31,7 @@ class Clock:
         """Addresses of loads by the cycles of their SFPLOADMACRO."""
 
     def issue(self, instruction: Instruction | None, lanes: Lanes, perform: Perform) -> None:
-        """Go on until a thread's instruction is issued, or by one cycle without any.
+        """Advance until a thread's instruction is issued, or by one cycle if there is none.
 
         Raises
         ------
@@ -49,7 +49,7 @@ class Clock:
             accepted = cycle.accepted or instruction is None
 
     def finish(self, lanes: Lanes, perform: Perform) -> None:
-        """Execute the instructions that wait for cycles alone; the others wait for instructions of a thread."""
+        """Execute the instructions that wait for cycles; those that wait for a thread's instructions stay."""
         while self.active and not self._schedule.waits:
             self.issue(None, lanes, perform)
 

@@ -29,7 +29,7 @@ WRITE, OR, AND = 0, 1, 2
 
 @kernel
 def swap(words, bits, always, minimum_rows, vc, vd, backdoor):
-    """Execute SFPSWAP: exchange always, or so that VD is the minimum in some rows and the maximum in the others."""
+    """Execute SFPSWAP: exchange always, or leave the minimum in VD in some rows and the maximum in the others."""
     for unit in range(words.shape[1]):
         for lane in range(words.shape[2]):
             if becomes_template(words, unit, lane, backdoor) or not enabled(words, bits, unit, lane):
@@ -97,7 +97,7 @@ def transpose(words, bits, backdoor):
 
 @kernel
 def configure(words, bits, place, immediate, operation, mask, columns):
-    """Execute SFPCONFIG: write bits of a place of `words` in some columns; an immediate below 0 stands for LReg 0's row 0."""
+    """Execute SFPCONFIG: write bits of a place of `words` in some columns; a negative immediate stands for row 0 of LReg 0."""
     for unit in range(words.shape[1]):
         for lane in range(LANES):
             column = lane & 7

@@ -49,7 +49,7 @@ class Execution(NamedTuple):
 
     Attributes
     ----------
-    backdoor : the word has become a template in lanes without DISABLE_BACKDOOR_LOAD, which it leaves alone.
+    backdoor : True if lanes without DISABLE_BACKDOOR_LOAD have stored the word as a template; they do not execute it.
     """
 
     lanes: Lanes
@@ -86,7 +86,7 @@ def execute(
 
     Parameters
     ----------
-    scheduled : SFPLOADMACRO scheduled the instruction, whose fields `vb`, `vc` and `vd` are those that it put in.
+    scheduled : True if SFPLOADMACRO scheduled the instruction and has replaced its fields `vb`, `vc` and `vd`.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def execute(
     if found is None:
         raise ValueError(f"instruction must be the Vector unit's, no load or store, not {instruction.name}")
     backdoor = store_template(lanes, instruction, chip, scheduled)
-    if backdoor and _templates_lanes(lanes).all():
+    if backdoor and _template_lanes(lanes).all():
         return
     check_modifier(instruction, chip)
     found(Execution(lanes, instruction, chip, numerics, backdoor))
@@ -112,11 +112,11 @@ def check_modifier(instruction: Instruction, chip: Chip) -> None:
 
 
 def store_template(lanes: Lanes, instruction: Instruction, chip: Chip, scheduled: bool = False) -> bool:
-    """Store a word whose VD is 12 or more in the lanes that take it as a template; return whether it is such a word."""
+    """Store a word whose VD is 12 or more as a template, in the lanes that allow it; return True for such a word."""
     vd = instruction.fields.get("vd", 0)
     if scheduled or not FIRST_TEMPLATE <= vd < SCHEDULED or instruction.name in NO_TEMPLATES:
         return False
-    lanes.words[TEMPLATE + vd - FIRST_TEMPLATE][_templates_lanes(lanes)] = word_of(
+    lanes.words[TEMPLATE + vd - FIRST_TEMPLATE][_template_lanes(lanes)] = word_of(
         instruction.name, instruction.fields, chip
     )
     return True
@@ -243,8 +243,9 @@ def _draw(at: Execution, mode: int, shift: int = 0) -> None:
 
 
 def _round(at: Execution) -> None:
-    if at.get("rounding") > (2 if at.numerics.sfpu_round_to_zero else 1):
-        raise UndefinedBehavior(f"rounding must not be reserved in {at.instruction.name}, not {at.get('rounding')}")
+    rounding, last = at.get("rounding"), 2 if at.numerics.sfpu_round_to_zero else 1
+    if rounding > last:
+        raise UndefinedBehavior(f"rounding must be 0 to {last} in {at.instruction.name}, not {rounding}")
     modifier = at.get("mod")
     _draw(at, modifier & 7, at.get("imm") if modifier & 8 else NO_IMMEDIATE)
 
@@ -262,7 +263,7 @@ def _predicate(at: Execution) -> None:
 def _check_stack(at: Execution) -> None:
     depth, modifier, name = at.lanes.words[DEPTH], at.get("mod"), at.instruction.name
     if at.backdoor:
-        depth = depth[~_templates_lanes(at.lanes)]
+        depth = depth[~_template_lanes(at.lanes)]
     pushes = name == "SFPPUSHC"
     if pushes and modifier == 0:
         if np.any(depth == STACK_DEPTH):
@@ -271,8 +272,8 @@ def _check_stack(at: Execution) -> None:
         raise UndefinedBehavior(f"the stack must not be empty in {name}{f' with mod {modifier}' if modifier else ''}")
 
 
-def _templates_lanes(lanes: Lanes) -> np.ndarray:
-    """Return the lanes that take a word as a template, bool [units, 32]."""
+def _template_lanes(lanes: Lanes) -> np.ndarray:
+    """Return the lanes that store a word as a template, bool [units, 32]."""
     return lanes.words[LANE_CONFIG] & np.uint32(LaneConfig.DISABLE_BACKDOOR_LOAD) == 0
 
 

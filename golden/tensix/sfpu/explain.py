@@ -64,12 +64,14 @@ def explain_lane(
 
     Raises
     ------
-    TypeError, ValueError : another instruction, no operand or more than three, no codes of 32 bits.
+    TypeError, ValueError : no instruction or another one, no operand or more than three, no codes of 32 bits.
     UndefinedBehavior : the instruction's page calls it undefined.
     """
     chip = Chip(chip)
     numerics = numerics_or_default(numerics, None if numerics else chip)
     integer("the number of operands", len(operands), range(1, 4))
+    if not words:
+        raise ValueError("words must hold at least one instruction")
     mode = default_mode(fp32_enabled=dst32, src_b_format=Format.BF16)
     raw = 4 if dst32 else mode
     unit, rwc = reset(numerics), 0
@@ -129,7 +131,7 @@ def explain_lane(
 
 def _text(steps: Sequence[tuple[str, LaneStep]], operands: Sequence[int], dst32: bool) -> str:
     lines = [f"Dst          {'FP32' if dst32 else 'BF16'}: {', '.join(result_text(FP32, each) for each in operands)}"]
-    width = max((len(step.instruction) for _, step in steps), default=0) + 2
+    width = max(len(step.instruction) for _, step in steps) + 2
     flag, depth = True, 0
     for name, step in steps:
         notes = [f"{_register(i)} {_number(new)}" for i, _, new in step.changes]
@@ -138,7 +140,7 @@ def _text(steps: Sequence[tuple[str, LaneStep]], operands: Sequence[int], dst32:
         flag, depth = step.flag, step.depth
         shown = "; ".join(notes) if notes else "" if step.enabled else "disabled"
         lines.append(f"{name:>4}  {step.word:08x}  {step.instruction:<{width}}{shown}".rstrip())
-    return "\n".join([*lines, f"result       {result_text(FP32, steps[-1][1].result)}"] if steps else lines)
+    return "\n".join([*lines, f"result       {result_text(FP32, steps[-1][1].result)}"])
 
 
 def _number(bits: int) -> str:

@@ -41,7 +41,7 @@ ADDRESSES = range(1 << 10)
 REGISTER_FIELDS = ("vd", "vc", "vb", "va")
 
 LESS, GREATER_EQUAL, EQUAL, NOT_EQUAL = 0, 4, 6, 2
-"""SFPSETCC's comparisons of a lane with 0, as two's complement."""
+"""SFPSETCC's comparisons of a two's complement lane with 0."""
 INVERSES = {LESS: GREATER_EQUAL, GREATER_EQUAL: LESS, EQUAL: NOT_EQUAL, NOT_EQUAL: EQUAL}
 
 
@@ -147,7 +147,7 @@ class Value:
 
 
 def _same_kind(other: Any, kind: type[Value]) -> Any:
-    """Return an operand that is of the other one's kind, or no value."""
+    """Return an operand, which must be a number or a value of the same kind."""
     if isinstance(other, Value) and not isinstance(other, kind):
         given = type(other).__name__
         says = (
@@ -291,14 +291,14 @@ class Kernel:
     Parameters
     ----------
     chip : "wormhole" or "blackhole".
-    reserved : registers that no value is given, as those that hold a table.
+    reserved : registers that hold no values, for example because a table is there.
 
     Attributes
     ----------
     steps : instructions so far.
     depth : `where` blocks that are open.
     count : number of the next value.
-    pinned : register of each value that has to be in a certain one.
+    pinned : required registers of values, by the value's number.
 
     Raises
     ------
@@ -435,7 +435,7 @@ class Kernel:
     def text(self, lines: str) -> None:
         """Add instructions as text, with registers by number; {m} is the modifier that leaves addresses as they are.
 
-        Registers that the text names are to be `reserved` if the kernel has values besides.
+        A kernel that also has values must list the text's registers in `reserved`.
         """
         check_instance("lines", lines, str)
         for word in assemble(lines.replace("{m}", str(NO_INCREMENT[Chip(self.chip)])), chip=self.chip):
@@ -469,7 +469,7 @@ class Kernel:
             self._step("SFPCOMPC", {})
 
     def otherwise(self) -> None:
-        """In a `where` block: enable from here on the lanes for which its condition does not hold."""
+        """Begin the other branch of a `where` block: enable the lanes for which its condition does not hold."""
         if not self.depth:
             raise ValueError("otherwise must stand in a where block")
         self._step("SFPCOMPC", {})

@@ -1,7 +1,7 @@
 """Rules that every instruction of the Vector unit shares, on the arrays of `Lanes`.
 
-A lane is enabled unless LaneConfig's ROW_MASK has its row's bit, or flags decide and its flag is off. ROW_MASK is taken from the
-lane's column in row 0.
+A lane is disabled if LaneConfig's ROW_MASK has the bit of its row, or if UseLaneFlagsForLaneEnable is set and its flag is not.
+ROW_MASK is that of the lane's column in row 0.
 
 Ref: tt-isa-documentation, VectorUnit and LReg: of Wormhole 1354710, of Blackhole f7fda21.
 """
@@ -40,14 +40,14 @@ def becomes_template(words, unit, lane, backdoor):
 
 @piece
 def stepped(state):
-    """Return the PRNG's state, int64, after another one: its bits 31, 21, 1 and 0 give the new bit 31."""
+    """Return the PRNG's next state, int64: bits 31, 21, 1 and 0 give the new bit 31."""
     parity = state >> 31 ^ state >> 21 ^ state >> 1 ^ state
     return (~parity & 1) << 31 | state >> 1
 
 
 @piece
 def draw(words, unit, lane):
-    """Step a lane's PRNG; return the state before."""
+    """Step a lane's PRNG; return the state before the step."""
     state = np.int64(words[PRNG, unit, lane])
     words[PRNG, unit, lane] = stepped(state)
     return state
@@ -55,13 +55,13 @@ def draw(words, unit, lane):
 
 @piece
 def put(words, unit, lane, register, value):
-    """Write an LReg, unless it takes no results."""
+    """Write an LReg if it takes results."""
     if register < WRITABLE or register == SCHEDULED:
         words[register, unit, lane] = value
 
 
 @kernel
 def step_states(states, result):
-    """Write the states, uint32 [n], after others."""
+    """Write the next states, uint32 [n]."""
     for i in range(states.size):
         result[i] = stepped(np.int64(states[i]))

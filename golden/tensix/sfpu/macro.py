@@ -101,7 +101,7 @@ class Executed:
 
     Attributes
     ----------
-    instruction : with the operands that it reads and writes: a scheduled one may have `vb` and `vc` that its encoding has not,
+    instruction : with the operands that it reads and writes: a scheduled one may have `vb` and `vc` that its encoding lacks,
         and a `vd` of 16.
     origin : cycle of the SFPLOADMACRO that scheduled it, whose address a scheduled SFPSTORE has; None for a thread's.
     """
@@ -161,11 +161,11 @@ class Schedule:
 
     @checked
     def step(self, instruction: Instruction | None, config: LoadMacroConfig) -> Cycle:
-        """Go on by a cycle.
+        """Advance by a cycle.
 
         Parameters
         ----------
-        instruction : the Vector unit's, which a thread offers; None if no thread does.
+        instruction : a Vector unit instruction that a thread offers, or None.
         config : before the cycle.
 
         Raises
@@ -224,7 +224,7 @@ class Schedule:
             self._pending.append(_Pending(executed=executed, delay=delay, counts_instructions=counts))
 
     def _stalls(self, instruction: Instruction, config: LoadMacroConfig) -> bool:
-        """True if the hardware holds a thread's instruction back by a cycle, for the thread's own one before."""
+        """True if the hardware delays a thread's instruction by a cycle because of the thread's instruction before."""
         if instruction.name == "SFPNOP":
             return False
         blackhole = self.chip is Chip.BLACKHOLE
@@ -236,7 +236,7 @@ class Schedule:
         return False
 
     def _check_hazards(self, busy: dict[SubUnit, Instruction], config: LoadMacroConfig) -> None:
-        """Raise UndefinedBehavior if an instruction of two cycles of the cycle before does not go with one of this cycle."""
+        """Raise UndefinedBehavior if a two-cycle instruction of the cycle before conflicts with one of this cycle."""
         for earlier in _busy(self._before, self._config_before).values():
             if not _takes_two_cycles(earlier):
                 continue

@@ -70,14 +70,14 @@ def bit_length(x):
 
 @piece
 def aligned(x, shift):
-    """Shift right; lost bits are or-ed into the last bit, if any bit is left."""
+    """Shift right; lost bits are or-ed into the last bit unless the result is 0."""
     kept = x >> shift if shift <= LONGEST_SHIFT else 0
     return kept | (kept << shift != x) if kept else 0
 
 
 @piece
 def special(x, y, z, exponent, blackhole):
-    """Return NaN or infinity for an operand or a product that is one, and whether it is Wormhole's NaN."""
+    """Return the result if an operand or the product is NaN or infinite, and True if it is Wormhole's NaN."""
     product_sign, z_sign = (x ^ y) & SIGN, z & SIGN
     x_exponent, y_exponent = x >> 23 & 255, y >> 23 & 255
     infinite_operand = x_exponent == 255 or y_exponent == 255
@@ -142,14 +142,14 @@ def fma(x, y, z, blackhole):
 
 @piece
 def source(words, unit, lane, register, modifier):
-    """Return operand A: a register, or that which LReg 7 names."""
+    """Return operand A: a register, or the register that LReg 7 names."""
     index = words[INDEX_LREG, unit, lane] & INDEX_MASK if modifier & INDIRECT_A else register
     return np.int64(words[index, unit, lane])
 
 
 @piece
 def put_result(words, unit, lane, register, modifier, value):
-    """Write a result to a register, or to that which LReg 7 names."""
+    """Write a result to a register, or to the register that LReg 7 names."""
     if modifier & INDIRECT_D and register != SCHEDULED:
         register = words[INDEX_LREG, unit, lane] & INDEX_MASK
     put(words, unit, lane, register, value)

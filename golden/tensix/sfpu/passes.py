@@ -10,7 +10,7 @@ from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.isa.words import word_of
 
 REGISTERS = range(8)
-"""Registers that values are given."""
+"""Registers of values."""
 FIRST_VALUE = 16
 """Number of the first value; below it are the registers themselves."""
 MINUS_ONE = 11
@@ -28,7 +28,7 @@ NEGATE_VA, NEGATE_VC = 1, 2
 
 @dataclass(frozen=True)
 class Step:
-    """An instruction whose fields `reads` and `writes` name are values' numbers, the others plain."""
+    """An instruction. The fields that `reads` and `writes` name hold numbers of values, the other fields their own codes."""
 
     name: str
     fields: dict[str, int]
@@ -47,8 +47,8 @@ def words_of(steps: Sequence[Step], pinned: Mapping[int, int], reserved: Sequenc
 
     Parameters
     ----------
-    pinned : register of each value that has to be in a certain one.
-    reserved : registers that no other value is given.
+    pinned : required registers of values, by the value's number.
+    reserved : registers for pinned values alone.
 
     Raises
     ------
@@ -93,7 +93,7 @@ def _fused(steps: Sequence[Step], chip: Chip) -> list[Step]:
     reads, writes = _uses(steps, Step.values_read), _uses(steps, Step.values_written)
 
     def product(value: int, at: int) -> Step | None:
-        """Return the product that a value is, and remove it, if the sum at a position may take its place."""
+        """Remove and return the product that computes a value, if the sum at a position can be fused with it."""
         if value < FIRST_VALUE or len(writes[value]) != 1 or reads[value] != [at]:
             return None
         place = writes[value][0]
@@ -121,7 +121,7 @@ def _fused(steps: Sequence[Step], chip: Chip) -> list[Step]:
 
 
 def _with_immediates(steps: Sequence[Step]) -> list[Step]:
-    """Make a product or a sum with a BF16 literal that is used once SFPMULI or SFPADDI of a copy."""
+    """Turn a product or a sum whose BF16 literal has no other use into a copy and SFPMULI or SFPADDI."""
     reads, writes = _uses(steps, Step.values_read), _uses(steps, Step.values_written)
     dropped, made = set(), {}
     for at, step in enumerate(steps):
@@ -165,7 +165,7 @@ def _may_merge(steps: list[Step], at: int, pinned: dict[int, int]) -> bool:
         return False
     if places[new][0] == at:
         return not ({old, new} & {*pinned}) or old not in pinned
-    # The destination has other lanes before: the source must be made of them here, with the same flags.
+    # The destination already has lanes: the source must be computed from them here, under the same flags.
     first = places[old][0]
     if old in pinned or any(first < each < at for each in places[new]) or new in steps[first].values_written():
         return False
@@ -183,7 +183,7 @@ def _renamed(step: Step, old: int, new: int) -> Step:
 
 
 def _allocated(steps: Sequence[Step], pinned: Mapping[int, int], free: Sequence[int]) -> dict[int, int]:
-    """Return the register of each value: the first whose other values end before this one begins."""
+    """Return the register of each value: the first one that is free while the value lives."""
     spans: dict[int, tuple[int, int]] = {}
     for position, step in enumerate(steps):
         for value in _values(step):

@@ -24,7 +24,7 @@ LAST_FUNCTION, INVERT, ALL_TRUE = 12, 13, 14
 
 @piece
 def less(x, y):
-    """Return whether a sign and magnitude, or FP32 in its total order, is below another; -0 is below +0."""
+    """Return True if a sign and magnitude, or an FP32 code in total order, is below another; -0 is below +0."""
     x = x ^ SIGN if x & SIGN == 0 else ~x & 0xFFFFFFFF
     y = y ^ SIGN if y & SIGN == 0 else ~y & 0xFFFFFFFF
     return x < y

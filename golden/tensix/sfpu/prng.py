@@ -14,11 +14,11 @@ from bitpath.golden.arrays.parallel import owned
 from bitpath.golden.tensix.declarations.sfpu import LANES
 
 WARM_UP_STEPS, LANE_STEPS = 32, 2
-"""Steps of the seed before the lanes get theirs, and from lane to lane."""
+"""Steps of the seed at first, and before each lane takes it."""
 
 
 def step(states: np.ndarray) -> np.ndarray:
-    """Return the states, uint32, after these."""
+    """Return the next states, uint32."""
     from bitpath.golden.tensix.sfpu.lanes_loop import step_states
 
     result = np.empty(states.shape, np.uint32)
@@ -53,6 +53,6 @@ class Prng:
         return self._state.copy()
 
     def next(self) -> np.ndarray:
-        """Step all lanes; return the states before, which an instruction uses: uint32 [32]."""
+        """Step all lanes; return the states before the step, which an instruction uses: uint32 [32]."""
         before, self._state = self._state, step(self._state)
         return before

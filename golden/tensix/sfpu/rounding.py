@@ -17,7 +17,7 @@ from bitpath.golden.tensix.operands.arguments import numbered_member, numerics_o
 
 
 class StochasticMode(IntEnum):
-    """Results of SFP_STOCH_RND; INT32_TO_UINT8 and INT32_TO_INT8 are those of integers."""
+    """Results of SFP_STOCH_RND; INT32_TO_UINT8 and INT32_TO_INT8 take integers, the others FP32."""
 
     FP16A = 0  # FP32 with 10 fraction bits
     FP16B = 1  # FP32 with 7
@@ -30,7 +30,7 @@ class StochasticMode(IntEnum):
 
 
 class StochasticRounding(Enum):
-    """Rounding modes that SFP_STOCH_RND has, in the order of their numbers."""
+    """Rounding modes of SFP_STOCH_RND, in the order of their numbers."""
 
     NEAREST = "nearest"
     STOCHASTIC = "stochastic"
@@ -67,12 +67,12 @@ def sfp_stoch_rnd(
 
     Parameters
     ----------
-    x : uint32 FP32 codes of any shape; of the modes of `FROM_INTEGER`, integers of sign and 31 magnitude bits.
+    x : uint32 FP32 codes of any shape; for the modes of `FROM_INTEGER`, integers of sign and 31 magnitude bits.
     mode : a `StochasticMode`, its number or its name. FP16A and FP16B keep 10 and 7 fraction bits: an exponent of 0 gives +0,
         and NaN the infinity of its sign. Integers are sign and magnitude; they saturate, and the unsigned take the magnitude.
     rounding : "nearest", "stochastic", or "zero" where the chip has it.
-    bits : uint32 random bits of "stochastic", of which the low 23 count; `Prng.next` gives those of 32 lanes.
-    shift : bits by which an integer's magnitude goes right before it is rounded, 0 to 31, or uint32 of which the low 5 bits
+    bits : uint32 random bits for "stochastic"; the low 23 count; `Prng.next` gives those of 32 lanes.
+    shift : distance by which an integer's magnitude is shifted right before it is rounded: 0 to 31, or uint32 whose low 5 bits
         count; 0 in the other modes.
     numerics, chip : one of both, or neither: None is `WORMHOLE`'s; a chip stands for its preset's.
 

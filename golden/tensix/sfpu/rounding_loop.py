@@ -74,7 +74,7 @@ def round_words(x, mode, rounding, random, shift, top_bits, result):
 
 @kernel
 def round_lanes(words, bits, mode, shift, rounding, vb, vc, vd, top_bits, backdoor):
-    """Execute an instruction of the module; a negative shift is that of LReg VB."""
+    """Execute an instruction of the module; a negative shift stands for the one in LReg VB."""
     for unit in range(words.shape[1]):
         for lane in range(words.shape[2]):
             if becomes_template(words, unit, lane, backdoor) or not enabled(words, bits, unit, lane):

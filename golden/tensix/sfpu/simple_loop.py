@@ -77,7 +77,7 @@ def reciprocal(magnitude):
 
 @piece
 def exponential(magnitude):
-    """Return SFPARECIP's exp(x) of a positive FP32 code, which is of no use from 2 on."""
+    """Return SFPARECIP's exp(x) of a positive FP32 code; from 2 on it is no approximation."""
     upper, lower = magnitude >> 16, magnitude & 0xFFFF
     if magnitude < HIDDEN:
         return np.int64(ONE)
@@ -147,7 +147,7 @@ def converted(modifier, c):
 
 @piece
 def calculated(operation, modifier, immediate, b, c):
-    """Return the result of an instruction; its modifier is one that `execute` has prepared."""
+    """Return the result of an instruction whose modifier `execute` has prepared."""
     if operation == LOADI:
         return b & modifier | immediate
     if operation == MOV:

@@ -32,7 +32,7 @@ class ChipConfig(UnitConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class AddressConfig(ChipConfig, unit="tensix_core"):
-    """Configuration of what makes addresses of L1.
+    """Configuration of a unit that computes addresses of L1.
 
     Attributes
     ----------

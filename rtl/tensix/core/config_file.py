@@ -82,7 +82,7 @@ def known_bits(fields: Fields) -> dict[int, int]:
 class ConfigFile(wiring.Component):
     """An instruction a cycle; the registers behind it are there in the next cycle. GPRs keep their values over a reset.
 
-    Of registers only the bits of modelled fields exist.
+    Registers hold the bits of modelled fields alone.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class ConfigFile(wiring.Component):
     own : Out(3 x thread_config_layout), each thread's own fields
     seeded : Out(1), PRNG_SEED is written at the end of the cycle
     write : Out(stream of THREAD_WRITE), a SETC16 in its cycle, for the counters of the thread ``i.p.thread``
-    illegal : Out(1), the instruction names a register that the chip has not, or sets bits that no field has; it writes nothing
+    illegal : Out(1), the instruction names a register that the chip does not have, or sets bits outside of fields; it writes nothing
     """
 
     def __init__(self, config: ChipConfig):

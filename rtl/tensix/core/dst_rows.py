@@ -26,7 +26,7 @@ def row_order(shared: data.View) -> Value:
 
 
 def ordered(row: Value, order: data.View, dst32: Value) -> Value:
-    """Return a row in the order of the storage; rows of a block of 8 stay together but for swizzled ones, of which 4 do."""
+    """Return a row in the order of the storage; blocks of 8 rows stay together, and blocks of 4 if swizzled."""
     remapped = Mux(order.remaps, Cat(row[:3], row[4], row[5], row[3], row[6:]), row)
     swizzled = Cat(remapped[:2], remapped[3], remapped[4] ^ remapped[2], remapped[4:])
     return Mux(order.swizzles & dst32, swizzled, remapped)

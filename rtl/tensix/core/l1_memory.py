@@ -32,7 +32,7 @@ def line_address_bits(words: int) -> int:
 class L1Memory(wiring.Component):
     """Three read ports and a write port of 64 bytes; a read word is there a cycle after its address.
 
-    What is written in the cycle of a read is read as it was before. An access that passes the end goes on at address 0.
+    A read returns the word from before a write of the same cycle. An access that passes the end goes on at address 0.
 
     Parameters
     ----------

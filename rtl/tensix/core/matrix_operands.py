@@ -43,7 +43,7 @@ class BankFormat(data.Struct):
 
 
 class Implied(data.Struct):
-    """Formats that the banks imply which the Matrix unit reads next."""
+    """Implied formats of the banks that the Matrix unit reads next."""
 
     src_a: BankFormat
     src_b: BankFormat
@@ -217,7 +217,7 @@ class MoveOperands(wiring.Component):
     view : In(view_layout)
     implied : In(Implied), which Blackhole reads
     o : Out(Move)
-    format : Out(BankFormat), format that the bank implies which an UNPACR_NOP or a SETDVALID hands over
+    format : Out(BankFormat), implied format of the bank that an UNPACR_NOP or a SETDVALID hands over
     rests : Out(1), the instruction changes an unpacker's bank: both unpackers must be idle
     refused : Out(1), a core does not execute the instruction: TF32 with a low half, TF32 or a low half from a 16-bit Dst, an unknown
         format, eight swizzled rows of Blackhole's Dst
@@ -273,7 +273,7 @@ class MoveOperands(wiring.Component):
         return m
 
     def _formats(self, m: Module) -> tuple[Value, Value]:
-        """Choose formats, Dst's and SrcB's own; return whether they are known. The bank of Blackhole's SrcB gives SrcA's format too."""
+        """Choose the formats of Dst and of SrcB; return whether they are known. On Blackhole SrcB's bank gives SrcA's format too."""
         shared, own, o = self.view.shared, self.view.own, self.o
         src_a, src_b = (Cat(shared[f"src_{side}_format"][0], Const(1, 1)) for side in "ab")
         of_a, of_b, to_b = src_a, src_b, src_a

@@ -77,17 +77,17 @@ def pack_rows_layout(config: ChipConfig) -> data.StructLayout:
 
 
 class Place(data.Struct):
-    """Where a packer goes on in L1: words of 4 bytes, and bytes of exponents; a bit more than addresses have."""
+    """Position in L1 at which a packer continues: words of 4 bytes, and bytes of exponents; one bit wider than addresses."""
 
     word: ADDRESS_BITS + LINE_WORDS_LOG2 + 1
     exponent: ADDRESS_BITS + LINE_BYTES_LOG2 + 1
 
 
-# Random numbers of the packers' stochastic rounding, whose source is not public: chosen, as golden's.
+# Random numbers of the packers' stochastic rounding. Their source is not public; this one is chosen, like golden's.
 
 
 class ColumnNumbers(wiring.Component):
-    """A random number for each column of each packer. Behind a seed column k has that of the Vector unit's lane k. Reset values are 0.
+    """A random number for each column of each packer, 0 after reset. A seed gives column k that of the Vector unit's lane k.
 
     A seed takes 96 cycles, in which no packer may step.
 

@@ -36,7 +36,7 @@ COUNT_BITS = SRC_ROW_BITS + 1
 """Bits of a number of rows, 1 to 64."""
 MOST_ROWS_LOG2 = UNPACK_ROWS.bit_length() - 1
 DST32_FORMATS = (Format.FP32, Format.TF32, Format.INT32)
-"""Output formats of 32 bits in Dst, of which addresses count four bytes a datum."""
+"""Output formats of 32 bits in Dst; addresses count four bytes a datum."""
 WORD_BITS = 32
 """Bits that an address of rows counts: a row of the narrowest datums, of 2 bits."""
 LINE_WORDS_LOG2, LINE_BYTES_LOG2 = 2, 4

@@ -16,6 +16,7 @@ from bitpath.golden.tensix.declarations.formats import (
     Chip,
     Format,
 )
+from bitpath.golden.tensix.declarations.sfpu import BY_CONFIGURATION, WIDE_LOADS, WIDE_STORES, StoreMode
 from bitpath.rtl.common.unit import Covered, Unit
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.config_file import field_of
@@ -25,7 +26,7 @@ from bitpath.rtl.tensix.core.thread_view import view_layout
 from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.matrix.matrix_unit import ACCESS_ROWS, DstAccess
 from bitpath.rtl.tensix.matrix.registers import from_physical, to_physical
-from bitpath.rtl.tensix.sfpu.dst_words import HALF, WIDE_LOADS, WIDE_STORES, DstMode
+from bitpath.rtl.tensix.sfpu.dst_words import HALF
 from bitpath.rtl.tensix.sfpu.layouts import ADDRESS_BITS, ROWS
 from bitpath.rtl.tensix.sfpu.layouts import COLUMNS as LANE_COLUMNS
 from bitpath.rtl.tensix.sfpu.sfpu import DstRows, DstStore, SfpuRequest
@@ -72,9 +73,9 @@ class VectorOperands(wiring.Component):
             with m.If(own.sfpu_dst_format_enable[0]):
                 m.d.comb += fmt.eq(own.sfpu_dst_format[0])
         mode, offset, address, order = Signal(4), Signal(ADDRESS_BITS), Signal(ADDRESS_BITS), Signal(RowOrder)
-        short = Mux(fmt.matches(*EXPONENT8_FORMATS), DstMode.BF16.value, DstMode.FP16.value)
-        implied = Mux(shared.sfpu_fp32[0], DstMode.FP32.value, short)
-        by_format, every = instruction.mod == DstMode.SRCB.value, mode == DstMode.INT32_ALL.value
+        short = Mux(fmt.matches(*EXPONENT8_FORMATS), StoreMode.BF16, StoreMode.FP16)
+        implied = Mux(shared.sfpu_fp32[0], StoreMode.FP32, short)
+        by_format, every = instruction.mod == BY_CONFIGURATION, mode == StoreMode.INT32_ALL
         loads, stores = named(instruction, "SFPLOAD"), named(instruction, "SFPSTORE")
         m.d.comb += [
             mode.eq(Mux(by_format, implied, instruction.mod)),

@@ -109,10 +109,10 @@ def wait_layout(conditions: int) -> data.StructLayout:
 
 class WaitGate(wiring.Component):
     """Decides in the cycle of the instruction. A wait is latched as STALLWAIT or SEMWAIT passes, blocks from the next cycle on,
-    and is forgotten at the end of the first of these cycles in which all its conditions are met.
+    and is forgotten at the end of the first cycle in which all its conditions are met.
 
     A STALLWAIT without conditions waits for all units but the Matrix unit. Conditions of units that a core does not have are
-    met. That an instruction waits for results in flight to its Dst rows is the Matrix unit's part.
+    met. The Matrix unit itself makes an instruction wait for results in flight to its Dst rows.
 
     Parameters
     ----------

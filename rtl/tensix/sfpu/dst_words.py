@@ -7,43 +7,18 @@ on Wormhole.
 """
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
-from amaranth.lib import enum, wiring
+from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bitpath.golden.tensix.declarations.formats import DST16_BF16, DST16_FP16, DST32
 from bitpath.golden.tensix.declarations.numerics import TensixNumerics
+from bitpath.golden.tensix.declarations.sfpu import StoreMode
 from bitpath.rtl.tensix.matrix.registers import from_physical, to_physical
 from bitpath.rtl.tensix.sfpu.layouts import WORD_BITS
 from bitpath.rtl.tensix.sfpu.simple import twos_complement
 from bitpath.rtl.tensix.sfpu.tables import FP16_REBIAS
 
 HALF = 16
-
-
-class DstMode(enum.Enum, shape=4):
-    """Modes of SFPLOAD and SFPSTORE; SRCB stands for FP16, BF16 or FP32 by the configuration."""
-
-    SRCB = 0
-    FP16 = 1
-    BF16 = 2
-    FP32 = 3
-    INT32 = 4
-    INT8 = 5
-    UINT16 = 6
-    HI16 = 7
-    INT16 = 8
-    LO16 = 9
-    INT32_ALL = 10
-    ZERO = 11
-    INT32_SM = 12
-    INT8_COMP = 13
-    LO16_ONLY = 14
-    HI16_ONLY = 15
-
-
-WIDE_LOADS = (DstMode.FP32, DstMode.INT32, DstMode.INT32_ALL, DstMode.INT32_SM)
-WIDE_STORES = (*WIDE_LOADS, DstMode.HI16, DstMode.LO16)
-"""Modes of 32-bit words."""
 FP16_ENDS = FP16_REBIAS + 31
 """Largest exponent field of FP32 that FP16 has."""
 INTEGER_EXPONENT = 16
@@ -65,7 +40,7 @@ class FromDst(wiring.Component):
     Members
     -------
     i : In(32), the word of Dst; before : In(32), the register's, of which LO16_ONLY and HI16_ONLY keep a half
-    mode : In(DstMode), not SRCB
+    mode : In(StoreMode)
     infinity : In(1), FP16's code of all ones becomes an infinity
     o : Out(32)
     """
@@ -74,7 +49,7 @@ class FromDst(wiring.Component):
 
     def __init__(self, numerics: TensixNumerics):
         self.numerics = numerics
-        inputs = {"i": In(WORD_BITS), "before": In(WORD_BITS), "mode": In(DstMode), "infinity": In(1)}
+        inputs = {"i": In(WORD_BITS), "before": In(WORD_BITS), "mode": In(StoreMode), "infinity": In(1)}
         super().__init__(inputs | {"o": Out(WORD_BITS)})
 
     def elaborate(self, platform):
@@ -89,20 +64,20 @@ class FromDst(wiring.Component):
         integer = Cat(fp16[:10], Const(0, WORD_BITS - 11), sign)
         magnitude_bits = 7 if signed else 8
         values = {
-            DstMode.FP16: Mux(infinite, Cat(Const(0xFF << 23, WORD_BITS - 1), sign), number),
-            DstMode.BF16: Cat(Const(0, HALF), bf16),
-            DstMode.FP32: wide,
-            DstMode.INT32: wide,
-            DstMode.INT32_ALL: wide,
-            DstMode.INT32_SM: _negated(wide) if signed else wide,
-            DstMode.INT8: Cat(fp16[:magnitude_bits], Const(0, WORD_BITS - 1 - magnitude_bits), sign),
-            DstMode.INT8_COMP: _negated(integer) if signed else integer,
-            DstMode.INT16: Cat(half[:-1], Const(0, HALF), sign),
-            DstMode.UINT16: half,
-            DstMode.LO16: half,
-            DstMode.HI16: Cat(Const(0, HALF), half),
-            DstMode.LO16_ONLY: Cat(half, self.before[HALF:]),
-            DstMode.HI16_ONLY: Cat(self.before[:HALF], half),
+            StoreMode.FP16: Mux(infinite, Cat(Const(0xFF << 23, WORD_BITS - 1), sign), number),
+            StoreMode.BF16: Cat(Const(0, HALF), bf16),
+            StoreMode.FP32: wide,
+            StoreMode.INT32: wide,
+            StoreMode.INT32_ALL: wide,
+            StoreMode.INT32_SM: _negated(wide) if signed else wide,
+            StoreMode.INT8: Cat(fp16[:magnitude_bits], Const(0, WORD_BITS - 1 - magnitude_bits), sign),
+            StoreMode.INT8_COMP: _negated(integer) if signed else integer,
+            StoreMode.INT16: Cat(half[:-1], Const(0, HALF), sign),
+            StoreMode.UINT16: half,
+            StoreMode.LO16: half,
+            StoreMode.HI16: Cat(Const(0, HALF), half),
+            StoreMode.LO16_ONLY: Cat(half, self.before[HALF:]),
+            StoreMode.HI16_ONLY: Cat(self.before[:HALF], half),
         }
         with m.Switch(self.mode):
             for mode, value in values.items():
@@ -126,7 +101,7 @@ class ToDst(wiring.Component):
     Members
     -------
     i : In(32), the register
-    mode : In(DstMode), not SRCB
+    mode : In(StoreMode)
     o : Out(32)
     """
 
@@ -134,7 +109,7 @@ class ToDst(wiring.Component):
 
     def __init__(self, numerics: TensixNumerics):
         self.numerics = numerics
-        super().__init__({"i": In(WORD_BITS), "mode": In(DstMode), "o": Out(WORD_BITS)})
+        super().__init__({"i": In(WORD_BITS), "mode": In(StoreMode), "o": Out(WORD_BITS)})
 
     def elaborate(self, platform):
         m = Module()
@@ -155,20 +130,20 @@ class ToDst(wiring.Component):
             return to_physical(DST16_FP16, Cat(value[:10], Const(INTEGER_EXPONENT, 5), value[-1]))
 
         values = {
-            DstMode.FP16: to_physical(DST16_FP16, Cat(fp16, sign)),
-            DstMode.BF16: to_physical(DST16_BF16, flushed[HALF:]),
-            DstMode.FP32: to_physical(DST32, flushed if numerics.sfpstore_flush else word),
-            DstMode.INT32: to_physical(DST32, word),
-            DstMode.INT32_ALL: to_physical(DST32, word),
-            DstMode.INT32_SM: to_physical(DST32, negated if signed else word),
-            DstMode.INT8: integer(word),
-            DstMode.INT8_COMP: integer(negated if signed else word),
-            DstMode.INT16: Cat(word[: HALF - 1], sign),
-            DstMode.UINT16: word[:HALF],
-            DstMode.LO16_ONLY: word[:HALF],
-            DstMode.HI16_ONLY: word[HALF:],
-            DstMode.HI16: word,
-            DstMode.LO16: Cat(word[HALF:], word[:HALF]),
+            StoreMode.FP16: to_physical(DST16_FP16, Cat(fp16, sign)),
+            StoreMode.BF16: to_physical(DST16_BF16, flushed[HALF:]),
+            StoreMode.FP32: to_physical(DST32, flushed if numerics.sfpstore_flush else word),
+            StoreMode.INT32: to_physical(DST32, word),
+            StoreMode.INT32_ALL: to_physical(DST32, word),
+            StoreMode.INT32_SM: to_physical(DST32, negated if signed else word),
+            StoreMode.INT8: integer(word),
+            StoreMode.INT8_COMP: integer(negated if signed else word),
+            StoreMode.INT16: Cat(word[: HALF - 1], sign),
+            StoreMode.UINT16: word[:HALF],
+            StoreMode.LO16_ONLY: word[:HALF],
+            StoreMode.HI16_ONLY: word[HALF:],
+            StoreMode.HI16: word,
+            StoreMode.LO16: Cat(word[HALF:], word[:HALF]),
         }
         with m.Switch(self.mode):
             for mode, value in values.items():

@@ -1,5 +1,5 @@
 """Interlock between instructions: which registers a result of two cycles is written to, and which ones the next instruction
-reads, as Blackhole's hardware believes::
+reads, as Blackhole's interlock sees it::
 
       SFPIADD, SFPSHFT              VD is not seen
       SFPAND, SFPOR with VB         VD for VB
@@ -27,8 +27,6 @@ READS_VC_NOT = (*NO_OPERANDS, "SFPADDI", "SFPMULI", "SFPLUT", "SFPLUTFP32", "SFP
 READS_VB = ("SFPMAD", "SFPADD", "SFPMUL", "SFPMUL24", "SFP_STOCH_RND", "SFPARECIP")
 READS_VA = ("SFPMAD", "SFPADD", "SFPMUL", "SFPMUL24")
 LUT_REGISTERS, LUTFP32_REGISTERS, COPY4_REGISTERS, EVERY = 0x0F, 0x7F, 0x0F, 0xFF
-INDEX_REGISTER = 7
-"""Register with the indices of indirect operands."""
 COPIES, LANE_MOVES, BIT_SHIFTS = (0, 1), (2, 3, 4), (5, 6)
 """Modifiers of SFPSHFT2."""
 

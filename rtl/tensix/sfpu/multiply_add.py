@@ -7,7 +7,7 @@
       addend     1.fff...fff000            27 bits
       sum      xxx.fff...fffgrs            of the addend of larger exponent, and the other one shifted right
 
-A shift's lost bits are or-ed into its last bit, but for an addend that is shifted out whole, which becomes 0. One rounding to
+The shifter ors lost bits into its last bit; a number that is shifted out whole becomes 0. One rounding to
 nearest, ties to even. Subnormal numbers count as zeros.
 
 ===============================  =======================================  ==============================================
@@ -22,7 +22,7 @@ subnormal result                 0; rounds up to normal from its lowest   rounds
                                  binade
 ===============================  =======================================  ==============================================
 
-A product whose biased exponent is 255 or more is infinite, one with a negative one is zero. Mul24 uses the same multiplier.
+A product is infinite if its biased exponent is 255 or more, and zero if it is negative. Mul24 uses the same multiplier.
 
 Ref: tt-isa-documentation, Miscellaneous/FMA commit 06c5af5, SFPMAD 241b4ea, SFPMUL24 585749d.
 """
@@ -47,7 +47,7 @@ INFINITY = 255
 CANONICAL_NAN, LOW_NAN = 0x7FC00000, 0x7F800001
 MUL24_BITS = 23
 MUL24_EXPONENT = 129
-"""Exponent field that a product of integers counts as, if there is an addend."""
+"""Exponent field of a product of integers when it is added to an addend."""
 
 
 class Outcome(enum.Enum, shape=2):

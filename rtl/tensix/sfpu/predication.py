@@ -14,8 +14,8 @@ from bitpath.rtl.tensix.sfpu.layouts import WORD_BITS, Entry, Predication, modif
 TRUTH_TABLES = (0b1100, 0b0011, 0b1000, 0b1110, 0b0010, 0b1011, 0b0100, 0b1101, 0b0001, 0b0111, 0b0110, 0b1001)
 """Functions of modifiers 1 to 12: bit 2 * b + a is the value for a and b: b, not b, a and b, a or b, a and not b, a or not b,
 not a and b, not a or b, neither, not both, either but not both, equal."""
-INVERTS, ALL_TRUE, ALL_FALSE = 13, 14, 15
-"""Modifiers that invert the flags, and that set constants."""
+INVERTS, ALL_TRUE = 13, 14
+"""Modifiers that invert the flag and set it; 15 clears it."""
 
 
 class FlagInstructions(wiring.Component):
@@ -28,7 +28,7 @@ class FlagInstructions(wiring.Component):
 
     Members
     -------
-    word : In(32); others than these instructions change nothing
+    word : In(32); other instructions change nothing
     relation : In(1), of SFPLE and SFPGT
     i : In(Predication)
     o : Out(Predication)

@@ -18,15 +18,17 @@ from bitpath.golden.tensix.declarations.formats import COLUMNS as DST_COLUMNS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
 from bitpath.golden.tensix.declarations.sfpu import (
+    BY_CONFIGURATION,
     COLUMNS,
     FIRST_TEMPLATE,
     LANES,
     PROGRAMMED,
     PROGRAMMED_DEFAULTS,
+    WIDE_STORES,
+    StoreMode,
 )
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, INPUTS, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.tensix.sfpu.dst_words import WIDE_STORES, DstMode
 from bitpath.rtl.tensix.sfpu.interlock import LANE_MOVES, RegisterMasks
 from bitpath.rtl.tensix.sfpu.layouts import (
     ADDRESS_BITS,
@@ -49,7 +51,7 @@ IMMEDIATE_BITS = 16
 
 
 class SfpuRequest(data.Struct):
-    """An instruction. ``address`` is of SFPLOAD and SFPSTORE; ``implied`` is FP16, BF16 or FP32, for their mode SRCB."""
+    """An instruction. ``address`` is of SFPLOAD and SFPSTORE; ``implied`` is FP16, BF16 or FP32, for their mode 0."""
 
     word: WORD_BITS
     address: ADDRESS_BITS
@@ -189,10 +191,10 @@ class Sfpu(wiring.Component):
     ) -> None:
         """Connect the lanes to each other, to Dst and to their columns."""
         word, address = self.i.p.word, self.i.p.address
-        mode = Signal(DstMode)
+        mode = Signal(StoreMode)
         m.d.comb += [
-            mode.as_value().eq(Mux(mod == DstMode.SRCB.value, self.i.p.implied, mod)),
-            self.store.wide.eq(mode.as_value().matches(*WIDE_STORES)),
+            mode.eq(Mux(mod == BY_CONFIGURATION, self.i.p.implied, mod)),
+            self.store.wide.eq(mode.matches(*WIDE_STORES)),
         ]
         rotated = self._rotated(m, execute, vd, mod, lanes)
         special, load_odd = [], []

@@ -17,10 +17,10 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
-from bitpath.golden.tensix.declarations.sfpu import CONSTANTS, FIRST_TEMPLATE, LANES, PROGRAMMED
+from bitpath.golden.tensix.declarations.sfpu import CONSTANTS, FIRST_TEMPLATE, LANES, PROGRAMMED, StoreMode
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
-from bitpath.rtl.tensix.sfpu.dst_words import DstMode, FromDst, ToDst
+from bitpath.rtl.tensix.sfpu.dst_words import FromDst, ToDst
 from bitpath.rtl.tensix.sfpu.layouts import (
     DATUM_BITS,
     MULTIPLY_ADDS,
@@ -87,7 +87,7 @@ class SfpuLane(wiring.Component):
     number : In(5), of the lane
     programmed : In(4 words), LReg 11 to 14; lane_config : In(LaneConfig)
     special : In(32), the word of the configuration that SFPMOV names by VC
-    mode : In(DstMode), of SFPLOAD or SFPSTORE, not SRCB; dst : In(32), the word of Dst; place : In(14), its row and column
+    mode : In(StoreMode), of SFPLOAD or SFPSTORE; dst : In(32), the word of Dst; place : In(14), its row and column
     transposed : In(8 words), registers behind SFPTRANSP; below : In(32), LReg 0 of the lane 8 further, or 0;
         beside : In(32), VC of the lane to the left, for SFPSHFT2
     preset : In(1), a state replaces the lane's, at the end of this cycle: preset_state : In(LaneState)
@@ -108,7 +108,7 @@ class SfpuLane(wiring.Component):
                 "programmed": In(data.ArrayLayout(WORD_BITS, len(PROGRAMMED))),
                 "lane_config": In(LaneConfig),
                 "special": In(WORD_BITS),
-                "mode": In(DstMode),
+                "mode": In(StoreMode),
                 "dst": In(WORD_BITS),
                 "place": In(DATUM_BITS),
                 "transposed": In(data.ArrayLayout(WORD_BITS, REGISTERS)),
@@ -327,7 +327,7 @@ class SfpuLane(wiring.Component):
         everywhere = moves & (mod == ALL_LANES_MOVE) & self.execute
         writes = enabled & (named(word, *PLAIN) | shifts | compares | moves)
         load = instantiate(m, platform, "load", FromDst, self.config.numerics)
-        whole = self.mode == DstMode.INT32_ALL
+        whole = self.mode == StoreMode.INT32_ALL
         loads = named(word, "SFPLOAD") & (enabled | whole & self.execute) & ~lane_config.block_load
         m.d.comb += [
             load.i.eq(self.dst),
@@ -373,7 +373,7 @@ class SfpuLane(wiring.Component):
     def _store(self, m: Module, platform: Any, b: Value, enabled: Value, legal: Value) -> None:
         """Give the word that SFPSTORE writes."""
         to_dst = instantiate(m, platform, "to_dst", ToDst, self.config.numerics)
-        whole = self.mode == DstMode.INT32_ALL
+        whole = self.mode == StoreMode.INT32_ALL
         stores = named(self.word, "SFPSTORE") & (enabled | whole & self.execute)
         m.d.comb += [
             to_dst.i.eq(b),

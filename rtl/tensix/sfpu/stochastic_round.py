@@ -1,12 +1,12 @@
-"""SFP_STOCH_RND of one lane: an FP32 number with fewer fraction bits, or it or a shifted integer as a bounded integer::
+"""SFP_STOCH_RND of one lane: FP32 with fewer fraction bits, or a number or a shifted integer as a bounded integer::
 
       FP16A    s eeeeeeee ffffffffff|ddddddddddddd          discarded, above ones:  ddddddddddddd 1111111111
       FP16B    s eeeeeeee fffffff|dddddddddddddddd                                  dddddddddddddddd 1111111
       integer  1.fff... << exponent - 127 = whole . dddddddddddddddddddddddd        the upper 23 fraction bits
                magnitude >> shift         = whole . ddddddddddddddddddddddd
 
-``magnitude + 1`` where ``discarded >= random``, both of 23 bits. Ones below d discarded bits compare them with the top d random
-bits; `StochasticCompare.ALL_BITS` has zeros there, and so compares all.
+The result is ``magnitude + 1`` if ``discarded >= random``, both of 23 bits. Ones below the d discarded bits make this a
+comparison with the top d random bits; `StochasticCompare.ALL_BITS` has zeros there, so all random bits count.
 
 Ref: tt-isa-documentation, SFPSTOCHRND and its two pages of flavours, commit 585749d.
 """

@@ -7,9 +7,10 @@ from cocotb.triggers import Timer
 from bitpath.golden.tensix.core.state import State
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.formats import Chip, Format
+from bitpath.golden.tensix.declarations.sfpu import StoreMode
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.operands.registers import permuted_row
-from bitpath.golden.tensix.sfpu.access import WIDE, StoreMode, address_of, mode_of
+from bitpath.golden.tensix.sfpu.access import WIDE, address_of, mode_of
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import VECTOR
 from bitpath.rtl.tensix.core.vector_access import VectorOperands

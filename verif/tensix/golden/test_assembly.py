@@ -123,7 +123,7 @@ ERRORS = [
     ("SFPGT L0, L0, 0, 1", "line 1: name must be an instruction of wormhole, not SFPGT, which blackhole has"),
     ("SFPNOP 1", "line 1: SFPNOP must have no operands, not 1"),
     ("f: SFPNOP\ng: SFPNOP\nf: SFPNOP", "line 3: a label must be given once, not f again"),
-    ("TTMVMUL 0, 0, 1, 0", "line 1: a field must be NAME=NUMBER, not '0'"),
+    ("TTMVMUL 0, 0, 1, 0", "not 'TTMVMUL'; did you mean 'MVMUL'"),
 ]
 
 

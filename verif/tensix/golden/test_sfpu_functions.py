@@ -464,6 +464,8 @@ def test_explain_names_registers_flags_and_the_datum():
         sfpu.explain_lane(isa.assemble("MVMUL"), [0])
     with pytest.raises(ValueError, match="the number of operands must be 1 to 3, not 0"):
         sfpu.explain_lane([], [])
+    with pytest.raises(ValueError, match="words must hold at least one instruction"):
+        sfpu.explain_lane([], [0])
 
 
 @pytest.mark.parametrize("chip", Chip)

@@ -15,12 +15,10 @@ from bitpath.golden.tensix.declarations.sfpu import CONSTANTS, LANES
 from bitpath.golden.tensix.exact.sfpu_unit import Access, Lane, Unit, default_mode, execute
 from bitpath.golden.tensix.isa import decode
 from bitpath.verif.kit.known_answers import Archive, answers, skip_absent
+from bitpath.verif.tensix.golden.sfpu_answers import CHIPS, NO_L0, OF_CHIP, LoadStore
 
-CHIPS = {"wh": Chip.WORMHOLE, "bh": Chip.BLACKHOLE}
-OF_CHIP = pytest.mark.parametrize("chip", CHIPS)
 RANDOM, TEMPLATES, SEQUENCES, MISC, CONFIG = 32, 40, 44, 48, 49
 """Numbers of what a case changes, beyond those of the registers."""
-NO_L0 = 0xFFFFFFFF
 
 
 def every(stride):
@@ -157,41 +155,25 @@ class Run:
 def test_loads_and_stores(archive, chip, stride):
     own = archive.part(f"{chip}_")
     pools = own["dst_pool"].tolist(), own["lreg_pool"].tolist()
-    names = (
-        "word",
-        "is_store",
-        "fp32",
-        "srcb",
-        "rwc",
-        "math_offset",
-        "dst_incr",
-        "addr",
-        "rows",
-        "dst_idx",
-        "lreg_idx",
-    )
-    cases = list(own.lists(*names, "cc", "cc_en", "out", "rwc_after"))
-    for word, store, fp32, src_b, rwc, offset, steps, address, rows, dst, lreg, cc, cc_en, out, rwc_after in cases[
-        ::stride
-    ]:
+    for case in list(map(LoadStore._make, own.lists(*LoadStore._fields)))[::stride]:
         contents = [[0] * 16 for _ in range(1024)]
-        for row, words in zip(rows, pools[0][dst], strict=True):
+        for row, words in zip(case.rows, pools[0][case.dst_idx], strict=True):
             if row >= 0:
                 contents[row] = list(words)
-        instruction = decode(word, chip=CHIPS[chip])
-        unit = unit_of([[0] * LANES] * 8, [0] * 4, cc, cc_en)
-        for lane, value in zip(unit.lanes, pools[1][lreg], strict=True):
+        instruction = decode(case.word, chip=CHIPS[chip])
+        unit = unit_of([[0] * LANES] * 8, [0] * 4, case.cc, case.cc_en)
+        for lane, value in zip(unit.lanes, pools[1][case.lreg_idx], strict=True):
             lane.registers[instruction["vd"]] = value
-        run = Run(unit, CHIPS[chip], contents, fp32=fp32, src_b=src_b, steps=steps, rwc=rwc)
-        run.step(word, offset)
+        run = Run(unit, CHIPS[chip], contents, fp32=case.fp32, src_b=case.srcb, steps=case.dst_incr, rwc=case.rwc)
+        run.step(case.word, case.math_offset)
         got = unit.register(instruction["vd"])
-        if store:
-            places = [(lane // 8, 2 * (lane % 8) + (address >> 1 & 1)) for lane in range(LANES)]
-            got = [contents[rows[row]][column] for row, column in places]
-            if rows[4] >= 0:
-                halves = [contents[rows[4 + row]][column] for row, column in places]
+        if case.is_store:
+            places = [(lane // 8, 2 * (lane % 8) + (case.addr >> 1 & 1)) for lane in range(LANES)]
+            got = [contents[case.rows[row]][column] for row, column in places]
+            if case.rows[4] >= 0:
+                halves = [contents[case.rows[4 + row]][column] for row, column in places]
                 got = [upper << 16 | lower for upper, lower in zip(got, halves, strict=True)]
-        yield [*out, rwc_after], [*got, run.rwc]
+        yield [*case.out, case.rwc_after], [*got, run.rwc]
 
 
 def sequence_state(unit, rwc, dst):

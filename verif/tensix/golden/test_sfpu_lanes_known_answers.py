@@ -7,7 +7,7 @@ import pytest
 
 from bitpath.golden import tensix
 from bitpath.golden.tensix.declarations.encodings import FIELDS, THREAD_FIELDS
-from bitpath.golden.tensix.declarations.formats import Chip, Format
+from bitpath.golden.tensix.declarations.formats import Format
 from bitpath.golden.tensix.declarations.numerics import CHIP_PRESETS
 from bitpath.golden.tensix.declarations.sfpu import (
     DEPTH,
@@ -25,16 +25,13 @@ from bitpath.golden.tensix.operands.counters import Modifier, Rwc
 from bitpath.golden.tensix.sfpu import Lanes, run
 from bitpath.golden.tensix.sfpu.execute import execute
 from bitpath.golden.tensix.sfpu.run import Batch
+from bitpath.verif.tensix.golden.sfpu_answers import CHIPS, NO_L0, OF_CHIP, LoadStore
 
-CHIPS = {"wh": Chip.WORMHOLE, "bh": Chip.BLACKHOLE}
-OF_CHIP = pytest.mark.parametrize("chip", CHIPS)
 MATH = 1
 """Thread whose instructions an archive has."""
 PLACES = {32: PRNG, 48: MISC, 49: LANE_CONFIG}
 PLACES |= {40 + i: TEMPLATE + i for i in range(4)} | {44 + i: SEQUENCE + i for i in range(4)}
 """Places of the archive's registers from 32 on."""
-UNCHANGED = 0xFFFFFFFF
-"""An l0 that leaves LReg 0."""
 GENERAL = slice(8)
 PROGRAMS = slice(PROGRAMMED.start, PROGRAMMED.stop)
 
@@ -82,7 +79,7 @@ def test_sfpu_single_known_answers(kat, chip):
     for case, (word, state, config, l0, cc, cc_en, sp, top_cc, top_en, label) in enumerate(archive.lists(*names)):
         lanes.words[:], lanes.bits[:] = pool.words[:, [state]], pool.bits[:, [state]]
         lanes.lane_config[:] = config
-        if l0 != UNCHANGED:
+        if l0 != NO_L0:
             lanes.lreg[0] = l0
         expected = lanes.words[:, 0].copy()
         for place, changed, values in changes[case]:
@@ -114,61 +111,33 @@ def test_sfpu_loadstore_known_answers(kat, chip):
     core = tensix.Core(CHIPS[chip], l1_bytes=64)
     core.dst_defined[:] = True
     lanes, cases = core.state.sfpu, 0
-    names = [
-        "word",
-        "is_store",
-        "fp32",
-        "srcb",
-        "rwc",
-        "math_offset",
-        "dst_incr",
-        "addr",
-        "rows",
-        "dst_idx",
-        "lreg_idx",
-        "cc",
-        "cc_en",
-        "rwc_after",
-        "out",
-    ]
-    for (
-        word,
-        is_store,
-        fp32,
-        srcb,
-        rwc,
-        offset,
-        increments,
-        addr,
-        rows,
-        dst,
-        lreg,
-        cc,
-        cc_en,
-        after,
-        out,
-    ) in archive.rows(*names):
-        for field, value in (("sfpu_fp32", fp32), ("src_b_format", srcb), ("math_offset", offset)):
+    for case in map(LoadStore._make, archive.rows(*LoadStore._fields)):
+        for field, value in (
+            ("sfpu_fp32", case.fp32),
+            ("src_b_format", case.srcb),
+            ("math_offset", case.math_offset),
+        ):
             set_field(core, field, int(value))
-        for number, increment in enumerate(increments.tolist()):
+        for number, increment in enumerate(case.dst_incr.tolist()):
             set_field(core, "dst_modifier", increment, number)
-        core.rwc[MATH] = Rwc(dst=int(rwc))
-        used = rows >= 0
-        core.dst[rows[used]] = archive["dst_pool"][dst][used]
-        vd = int(word) >> 20 & 15
-        lanes.words[vd, 0] = archive["lreg_pool"][lreg]
-        lanes.flags[:], lanes.use_flags[:] = flags(cc), bool(cc_en)
-        core.push(MATH, [int(word)])
+        core.rwc[MATH] = Rwc(dst=int(case.rwc))
+        used = case.rows >= 0
+        core.dst[case.rows[used]] = archive["dst_pool"][case.dst_idx][used]
+        vd = int(case.word) >> 20 & 15
+        lanes.words[vd, 0] = archive["lreg_pool"][case.lreg_idx]
+        lanes.flags[:], lanes.use_flags[:] = flags(case.cc), bool(case.cc_en)
+        core.push(MATH, [int(case.word)])
         core.run()
         got = lanes.words[vd, 0]
-        if is_store:
-            columns = np.tile(np.arange(8), 4) * 2 + (int(addr) >> 1 & 1)
+        if case.is_store:
+            columns = np.tile(np.arange(8), 4) * 2 + (int(case.addr) >> 1 & 1)
             high, low = (
-                np.repeat(core.dst[rows[part]], 8, 0)[np.arange(LANES), columns] for part in (slice(4), slice(4, 8))
+                np.repeat(core.dst[case.rows[part]], 8, 0)[np.arange(LANES), columns]
+                for part in (slice(4), slice(4, 8))
             )
-            got = high.astype(np.uint32) << 16 | low if rows[4] >= 0 else high
-        assert np.array_equal(got, out), (cases, decode(int(word), chip=core.chip))
-        assert core.rwc[MATH].dst == after
+            got = high.astype(np.uint32) << 16 | low if case.rows[4] >= 0 else high
+        assert np.array_equal(got, case.out), (cases, decode(int(case.word), chip=core.chip))
+        assert core.rwc[MATH].dst == case.rwc_after
         cases += 1
     assert cases == len(archive["word"]) > 0
 

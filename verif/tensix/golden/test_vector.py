@@ -13,7 +13,7 @@ from bitpath.golden import tensix
 from bitpath.golden.tensix import exact
 from bitpath.golden.tensix.convert.riscv_store import WIDTHS
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, WORMHOLE_DOCUMENTED, StochasticCompare
-from bitpath.golden.tensix.sfpu.access import HALF_LOADS, WIDE_LOADS, WIDE_MODES
+from bitpath.golden.tensix.declarations.sfpu import HALF_LOADS, WIDE_LOADS, WIDE_STORES
 from bitpath.golden.tensix.sfpu.rounding import FROM_INTEGER
 from bitpath.verif.tensix.golden.samples import words32
 
@@ -135,7 +135,7 @@ def test_sfpstore_known_answers(kat, chip):
     archive, prefix = kat(CONTROL), f"st_{chip[0]}h_"
     for cfg, lanes, expected in zip(*(archive[prefix + name] for name in ("cfg", "in", "dst")), strict=True):
         mode, wide = cfg.tolist()
-        assert (mode in WIDE_MODES) == bool(wide)
+        assert (mode in WIDE_STORES) == bool(wide)
         rows = np.zeros((4, 16), np.uint32)
         rows[:, ::2] = tensix.sfpstore(lanes, mode, chip=chip).reshape(4, 8)
         assert np.array_equal(rows, expected), mode
@@ -146,7 +146,7 @@ def test_sfpstore_known_answers(kat, chip):
 def test_sfpstore(mode, preset):
     got = tensix.sfpstore(LANES, mode, numerics=preset.numerics)
     assert got.tolist() == [exact.stored(preset.numerics, lane, int(mode)) for lane in LANES.tolist()]
-    assert mode in WIDE_MODES or got.max() < 1 << 16
+    assert mode in WIDE_STORES or got.max() < 1 << 16
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,10 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.formats import COLUMNS as DST_COLUMNS
 from bitpath.golden.tensix.declarations.formats import Chip
-from bitpath.golden.tensix.declarations.sfpu import COLUMNS, LANES, STACK_DEPTH
+from bitpath.golden.tensix.declarations.sfpu import COLUMNS, LANES, STACK_DEPTH, WIDE_LOADS, WIDE_STORES, StoreMode
 from bitpath.golden.tensix.exact.sfpu_unit import Lane, Unit
 from bitpath.golden.tensix.isa import decode
 from bitpath.golden.tensix.sfpu import Lanes
-from bitpath.rtl.tensix.sfpu.dst_words import WIDE_LOADS, WIDE_STORES, DstMode
 from bitpath.rtl.tensix.sfpu.interlock import LANE_MOVES
 from bitpath.rtl.tensix.sfpu.layouts import MULTIPLY_ADDS, REGISTERS, ROWS, ColumnState, LaneState
 from bitpath.rtl.tensix.sfpu.sfpu import DstStore, SfpuRequest
@@ -114,9 +113,9 @@ def needs_gap(chip: Chip, before: int, word: int) -> bool:
     return chip is Chip.WORMHOLE or unseen
 
 
-def dst_mode(word: int, implied: int) -> DstMode:
+def dst_mode(word: int, implied: int) -> StoreMode:
     """Return the mode of an SFPLOAD or SFPSTORE."""
-    return DstMode((word >> 16 & 15) or implied)
+    return StoreMode((word >> 16 & 15) or implied)
 
 
 def upper_row(row: int, wide: bool) -> int:
@@ -130,11 +129,11 @@ class Dst:
     def __init__(self) -> None:
         self.rows = np.zeros((1024, DST_COLUMNS), np.uint16)
 
-    def read(self, address: int, mode: DstMode) -> int:
+    def read(self, address: int, mode: StoreMode) -> int:
         """Return the port of the four rows that an SFPLOAD reads."""
         return array_bits(self._words(address, mode in WIDE_LOADS))
 
-    def write(self, address: int, mode: DstMode, store: int) -> None:
+    def write(self, address: int, mode: StoreMode, store: int) -> None:
         """Write the words of an SFPSTORE's port."""
         fields = DstStore.as_shape()
         lanes, odd, words = (store >> fields[name].offset for name in ("lanes", "odd", "words"))
@@ -149,7 +148,7 @@ class Dst:
                 if wide:
                     self.rows[upper + 8, column] = word & 0xFFFF
 
-    def lane_words(self, address: int, mode: DstMode) -> np.ndarray:
+    def lane_words(self, address: int, mode: StoreMode) -> np.ndarray:
         """Return the words at the lanes' places behind an SFPSTORE, uint32 [32]."""
         words = self._words(address, mode in WIDE_STORES)
         return words[:, address >> 1 & 1 :: 2].ravel()

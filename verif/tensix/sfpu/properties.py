@@ -12,7 +12,8 @@ from bitpath.golden.formats.catalogue import FP32, Rounding
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, StochasticCompare
-from bitpath.rtl.tensix.sfpu.dst_words import DstMode, FromDst, ToDst
+from bitpath.golden.tensix.declarations.sfpu import StoreMode
+from bitpath.rtl.tensix.sfpu.dst_words import FromDst, ToDst
 from bitpath.rtl.tensix.sfpu.layouts import SfpuConfig
 from bitpath.rtl.tensix.sfpu.multiply_add import Add, Multiply, Outcome
 from bitpath.rtl.tensix.sfpu.sfp_stochastic_round import PrngLane, PrngSeed, SfpStochasticRound
@@ -436,7 +437,7 @@ def halves_of_a_table(claim: Claim, mode: int) -> None:
     ("Mux(fp16[10:15].any(), fp16[10:15] + FP16_REBIAS, 0)[:8]", "(fp16[10:15] + FP16_REBIAS)[:8]"),
 )
 def loaded_fp16(claim: Claim) -> None:
-    dut = claim.instantiate("dut", FromDst(WORMHOLE.numerics), mode=DstMode.FP16.value)
+    dut = claim.instantiate("dut", FromDst(WORMHOLE.numerics), mode=StoreMode.FP16.value)
     # Dst has the sign, the fraction and the exponent.
     sign, fraction, exponent = dut.i[15], dut.i[5:15], dut.i[:5]
     field = claim.value(Mux(exponent == 0, 0, exponent + (127 - 15)), "field", 8)
@@ -452,7 +453,7 @@ def loaded_fp16(claim: Claim) -> None:
     ("exponent > FP16_ENDS", "exponent >= FP16_ENDS"),
 )
 def stored_fp16(claim: Claim) -> None:
-    dut = claim.instantiate("dut", ToDst(WORMHOLE.numerics), mode=DstMode.FP16.value)
+    dut = claim.instantiate("dut", ToDst(WORMHOLE.numerics), mode=StoreMode.FP16.value)
     magnitude = dut.i[:31]
     # 2**-14 and 2**17 are the ends of numbers with exponents of their own.
     small, large = magnitude < 0x38800000, magnitude >= 0x48000000

@@ -13,12 +13,12 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.tensix import Prng
 from bitpath.golden.tensix.declarations.encodings import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Chip
+from bitpath.golden.tensix.declarations.sfpu import StoreMode
 from bitpath.golden.tensix.exact.sfpu_unit import Access
 from bitpath.golden.tensix.exact.sfpu_unit import execute as execute_exactly
 from bitpath.golden.tensix.isa import decode, encode
 from bitpath.golden.tensix.sfpu import Lanes
 from bitpath.golden.tensix.sfpu.execute import execute
-from bitpath.rtl.tensix.sfpu.dst_words import DstMode
 from bitpath.rtl.tensix.sfpu.layouts import MULTIPLY_ADDS, SfpuConfig, SfpuState
 from bitpath.rtl.tensix.sfpu.sfp_stochastic_round import STEPS
 from bitpath.rtl.tensix.sfpu.sfpu import Sfpu
@@ -106,7 +106,7 @@ async def every_access(frame, mode):
         ):
             words = [any_operand(rng) >> rng.choice((0, 16)) & 0xFFFF for _ in range(64)]
             dst.rows[row : row + 4] = np.array(words, np.uint16).reshape(4, 16)
-        if own is DstMode.ZERO and word >> 24 == 0x70:
+        if own is StoreMode.ZERO and word >> 24 == 0x70:
             dst.rows[:] = 0
         unit, contents = exactly(lanes), dst.rows.tolist()
         access = Access(dst=contents, address=address, default_mode=implied)

@@ -12,11 +12,10 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.tensix.declarations.encodings import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Chip
-from bitpath.golden.tensix.declarations.sfpu import COLUMNS, LANES
+from bitpath.golden.tensix.declarations.sfpu import COLUMNS, LANES, WIDE_LOADS, WIDE_STORES
 from bitpath.golden.tensix.exact.sfpu_unit import Access, Unit, execute
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.sfpu import Lanes
-from bitpath.rtl.tensix.sfpu.dst_words import WIDE_LOADS, WIDE_STORES
 from bitpath.rtl.tensix.sfpu.layouts import ROWS, LaneState, SfpuConfig
 from bitpath.rtl.tensix.sfpu.sfpu_lane import SHIFT, SfpuLane
 from bitpath.verif.kit.packing import array_bits

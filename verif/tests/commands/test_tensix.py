@@ -118,8 +118,11 @@ def test_data_that_the_startup_code_copies(tmp_path):
     ("content", "says"),
     [
         (b"\x7fELF", "must be an ELF file: "),
-        (elf(b"abcd", machine=62), "with 32 bits, not EM_X86_64, 32, True, ET_EXEC"),
-        (elf(b"abcd", kind=1), "must be a linked ELF of RISC-V with 32 bits, not EM_RISCV, 32, True, ET_REL"),
+        (elf(b"abcd", machine=62), "little-endian, not EM_X86_64, ET_EXEC, 32 bits, little-endian"),
+        (
+            elf(b"abcd", kind=1),
+            "must be a linked ELF of RISC-V, EM_RISCV, ET_EXEC, 32 bits, little-endian, not EM_RISCV, ET_REL, 32 bits, ",
+        ),
         (elf(b""), "must have segments of 1 to 16777216 bytes, not 0"),
         (
             elf(b"abcd")[:72] + b"\0\0\0\x7f" + elf(b"abcd")[76:],

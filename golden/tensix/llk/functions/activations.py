@@ -142,7 +142,7 @@ def _softplus_body(k: Kernel, mode: Mode, *, beta: float, threshold: float) -> N
 
 
 def _exp_below(k: Kernel, x: Float, terms: int) -> Float:
-    """Return e**x of x < 0 by so many terms; 0 below the smallest normal number."""
+    """Return e**x of x < 0 by a series of `terms` terms; 0 below the smallest normal number."""
     rest, power = reduced(k, x, x * INVERSE_LN2)
     series = horner(rest, *EXPONENTIAL[:terms])
     exponent = series.exponent(biased=True) + power

@@ -42,9 +42,9 @@ def apply(
 
     Parameters
     ----------
-    function : a name of `FUNCTIONS`, or a function of your own.
+    function : a name of `FUNCTIONS`, or a `Function`.
     operands : logical Dst words, uint32, of several operands a list of arrays of one shape: FP32 codes or integers with `dst32`,
-        else BF16 or FP16 codes, or integers of 16 bits. Tiles are 64 rows of 16, in order; a rest is filled up with zeros.
+        else BF16 or FP16 codes, or integers of 16 bits. Tiles are 64 rows of 16, in order; zeros fill the last one.
     parameters : a mapping of the function's parameters to numbers; None leaves them out.
     chip, approximate, fast, dst32 : as of `Mode`.
     src_b_format : format of SrcB, by which a 16-bit Dst is BF16 or FP16.

@@ -15,7 +15,7 @@ INT32 = 4
 
 
 def _flag(test: Callable[..., Condition], *, of_true: float = 1.0) -> Callable[..., None]:
-    """Return the body of a test: one number where it holds, the other elsewhere."""
+    """Return the body of a test, which gives one number where it holds and the other elsewhere."""
 
     def computed(k: Kernel, mode: Mode, x: Float, **parameters: float) -> Float:
         result = k.copy(0.0)
@@ -52,7 +52,7 @@ MIRRORED = {"eq": "eq", "ne": "ne", "gt": "lt", "lt": "gt", "ge": "le", "le": "g
 
 
 def _ordered_body(k: Kernel, mode: Mode, *, value: int, order: str) -> None:
-    """Compare integers of the number's sign by their difference or, below 0 on Wormhole, by their magnitudes."""
+    """Compare integers that have the number's sign: by their difference, or by their magnitudes below 0 on Wormhole."""
     value = integer("value", value, range(1 - (1 << 31), 1 << 31))
     x, result, below = k.load(mode=INT32), k.copy_integer(0), value < 0
     with k.where(x.bits < 0 if below else x.bits >= 0):

@@ -77,12 +77,12 @@ class Function:
     operands : tiles that it reads, each 64 rows of Dst after the one before.
     parameters : defaults by name.
     forms : the names among "approximate", "fast" that change it.
-    dst32 : width of Dst that its loads and stores want, None if they take both.
-    result : format of Dst's words afterwards, None if it is that of before.
-    reads_uint16, writes_uint16 : True if the operands, or the result, are 16-bit integers, in the register's own order.
+    dst32 : True or False if its loads and stores need a Dst of 32 or of 16 bits, None if they take both.
+    result : format of Dst's words afterwards, None if it does not change.
+    reads_uint16, writes_uint16 : True if the operands, or the result, are 16-bit integers in the register's order.
     writes_fp16 : True if the result is FP16.
-    results : tiles that hold results afterwards, by number, the operands' and those after them.
-    indices : operands that are integers by number: of 32 bits in a 32-bit Dst, else of 16 bits in the register's own order.
+    results : numbers of the tiles that hold results; they may lie behind the operands'.
+    indices : numbers of the operands that are integers: of 32 bits in a 32-bit Dst, else of 16 bits in the register's order.
     once : True if the body is not an iteration but works on the whole tile.
     draws : True if it draws random numbers.
     carries : True if registers carry to the next tile; the parameter `first` is 0 for all tiles but the first.

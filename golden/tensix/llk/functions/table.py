@@ -1,4 +1,4 @@
-"""All functions of the kernel library's Vector unit by name, and those that are not there with the reason."""
+"""All functions of the kernel library's Vector unit by name, and the missing ones with the reason."""
 
 from bitpath.golden.arrays.arguments import check_choice, check_instance
 from bitpath.golden.tensix.llk.functions import (
@@ -44,7 +44,7 @@ ABSENT = {
         "loads and stores words of 16 and of 32 bits at the same address, which are different rows by the pages",
     ),
 }
-"""Functions of the kernel library that are not there, each with the reason."""
+"""Missing functions of the kernel library, each with the reason."""
 
 
 def named_function(name: str) -> Function:

@@ -1,6 +1,6 @@
 """TopK: bitonic sorting, merging and sorting anew of 64 values in each column of two tiles, with their indices.
 
-Two tiles hold 32 x 2 values below each other in each of 32 columns, two more their indices, which SFPSWAP moves alike::
+Two tiles hold 64 values in each of 32 columns; two more hold their indices, which SFPSWAP moves with them::
 
     local sort   sequences of 2, 4, 8, ... values, downwards and upwards in turns, up to 2^(end_phase + 1)
     merge        the larger values of two sequences of k, or the smaller ones, in the first
@@ -139,7 +139,7 @@ def _local_sort_body(k: Kernel, mode: Mode, *, upwards: bool, stable: bool, star
 
 
 def _iteration(iteration: int, k: int) -> tuple[int, int]:
-    """Return the number of merges before, and k, checked: a power of 2 from 4 to 64."""
+    """Return the number of earlier merges, and k, checked: a power of 2 from 4 to 64."""
     if k not in (4, 8, 16, 32, 64):
         raise ValueError(f"k must be 4, 8, 16, 32 or 64, not {k}")
     return integer("iteration", iteration, range(6)), int(k)
