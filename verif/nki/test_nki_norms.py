@@ -265,9 +265,11 @@ BLOCK = 512
 
 
 def test_nki_mxfp_load_performance_wrapper_gives_the_bits_of_quantize_mx():
+    """The kernel returns all rows of its scales; 4 of each 32 are written."""
     kernel = library("experimental.mxfp_subkernels.mxfp_load_utils").mxfp_load_performance_wrapper
     x = np.random.default_rng(1).standard_normal((128, 2 * BLOCK)).astype(ml_dtypes.bfloat16)
-    run = nki.run(kernel, x, options=nki.Options(strict=True))
+    with pytest.warns(nki.NkiWarning, match="28672 of 32768 bytes are returned that nothing has written"):
+        run = nki.run(kernel, x, options=nki.Options(strict=True, accepted=("returned",)))
     data, scale = run.outputs
     for block in range(2):
         # Elements 4 p to 4 p + 3 of a row, two words of two BF16, go to partition p.

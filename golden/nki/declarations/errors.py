@@ -44,7 +44,7 @@ CHOICES = choices(
     {f"NKI, {key}": source for key, source in KEYS.items()}
     | {
         "NKI, activation.NAME of functions that are not exact or rounded once": _FUNCTION,
-        "NKI, a tensor without an address takes the first free bytes, and its own memory where it does not fit": chosen(
+        "NKI, a tensor without an address has bytes from its first to its last instruction, those free for longest": chosen(
             "the compiler places and spills as it likes"
         ),
         "NKI, address= counts bytes of a partition": inferred("every kernel's use; the migration guide says elements"),
@@ -84,6 +84,24 @@ CHOICES = choices(
     }
 )
 """The choices of NKI's layer; `bitpath numerics` lists them."""
+
+
+UNDEFINED: Mapping[str, str] = {
+    "unwritten": "bytes are used that nothing has written; copies, transposes and gathers move them unseen",
+    "returned": "bytes of a result, or of an argument, are returned that nothing has written",
+    "aliased_read": "bytes are read that another tensor at the same address wrote",
+    "race": "bytes are read that the other core wrote since the last barrier",
+    "overlap": "an instruction writes over bytes that it reads, at a shift",
+    "accumulate": "a matmul adds to what nothing, before gen4 what no matmul, has written",
+    "accumulator": "a reduction goes on with registers that nothing has set, or that idle left undefined",
+    "argument": "a function's argument is outside the range in which its result is valid",
+    "cast": "an instruction that allows no cast has a destination of another dtype",
+    "float_memset": "integers are set to 0.0",
+    "queue": "a DMA has a priority or an engine that there is not",
+    "ap_offset": "a view with an offset gets another, and documents differ",
+    "spilled": "tensors that are in use at one time do not fit",
+}
+"""Kinds of undefined behaviour: a run is warned of them, and a strict run refuses them."""
 
 
 def source_of(key: str) -> Source:

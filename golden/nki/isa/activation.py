@@ -136,7 +136,8 @@ def _activate(
     reduction = None if reduce_op is None else operator_name(issue, "reduce_op", reduce_op)
     if command is not commands.idle and reduction is None:
         reduction = "add"
-    tile, registers = issue.tile("data", data), issue.registers("scalar", data)
+    tile = issue.tile("data", data)
+    registers = issue.registers("scalar", data, used=command is commands.reduce)
     issue.show("registers", registers[:, np.newaxis])
     result, after = trainium3.activate2(
         tile,
@@ -151,7 +152,7 @@ def _activate(
         **more,
     )
     issue.put("dst", dst, result)
-    issue.accumulated("scalar", data, after, reduce_res)
+    issue.accumulated("scalar", data, None if command is commands.idle else after, reduce_res)
     _check_arguments(issue, function, lambda: trainium3.activate2(tile, "copy", steps[0], steps[1], *values, **more)[0])
     if function not in EXACT_FUNCTIONS:
         issue.uses(f"activation.{function}")

@@ -10,9 +10,11 @@ from bitpath.golden.nki.declarations.errors import NkiValidationError
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import engine_name, matmul_perf_mode, word
 from bitpath.golden.nki.machine import access
+from bitpath.golden.nki.machine.core import nc_version
 from bitpath.golden.nki.machine.issue import CHIP, PSUM, SBUF, Issue, instruction
 from bitpath.golden.nki.machine.timeline import matmul_cycles, transpose_cycles
 from bitpath.golden.nki.memory.dtypes import SCALES, STORED, X4
+from bitpath.golden.nki.memory.storage import MATMUL_LAST
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT, SCALE_PARTITIONS, AccumulateFlag
 from bitpath.golden.trainium3.matmul.instruction import accumulates
@@ -54,7 +56,8 @@ def nc_matmul(
     """
     issue.check("dst", dst, PSUM)
     left, right = (
-        issue.tile(name, each, SBUF, FLOATS) for name, each in (("stationary", stationary), ("moving", moving))
+        issue.tile(name, each, SBUF, FLOATS, moves=moves)
+        for name, each, moves in (("stationary", stationary, is_transpose), ("moving", moving, False))
     )
     if "float8_e4m3fn" in (stationary.dtype, moving.dtype):
         issue.needs_gen4("stationary and moving: float8_e4m3fn")
@@ -71,7 +74,9 @@ def nc_matmul(
             tile_position=position,
             tile_size=size,
         )
+        known = access.written(issue.core, stationary).T
         _put_bits(issue, dst, words)
+        access.set_written(issue.core, dst, known)
         issue.on("tensor", transpose_cycles(len(left), left.shape[1], fp32=stationary.itemsize == 4))
         return
     if double:
@@ -196,12 +201,11 @@ def _accumulate(
     if dst.shape[0] != shape[0] or dst.size != shape[0] * shape[1]:
         raise issue.fail(f"dst: must have {shape[0]} partitions of {shape[1]} elements, not shape {dst.shape}")
     seen = dst.matmul_written()
-    before = np.array(seen).reshape(shape)
-    adds = before if accumulate is None else np.full(shape, accumulate)
-    if accumulate and not (before | access.written(dst).reshape(*shape, dst.itemsize).all(axis=-1)).all():
-        issue.core.machine.warn("accumulate", f"{issue.opcode} dst: accumulate is True where nothing has written")
+    last = np.array(seen).reshape(shape)
+    adds = last > 0 if accumulate is None else np.full(shape, accumulate)
+    _check_present(issue, dst, adds, last)
     if adds.any():
-        present = access.load(issue.core, dst).reshape(shape)
+        present = access.load(issue.core, dst, moves=True).reshape(shape)
         issue.reads(dst)
         if adds.all():
             issue.show("dst", present)
@@ -211,7 +215,22 @@ def _accumulate(
     else:
         values = multiply(OVERWRITE, None)
     issue.put("dst", dst, values)
-    seen[...] = True
+    seen[...] = MATMUL_LAST
+
+
+def _check_present(issue: Issue, dst: NkiTensor, adds: np.ndarray, last: np.ndarray) -> None:
+    """Warn of elements that are added to and that nothing has written, before gen4 also of those that no matmul wrote last.
+
+    Ref: ``nki.isa.nc_matmul``, NKI 0.6: the former is undefined on all targets, the latter on NeuronCore-v2 and v3.
+    """
+    machine = issue.core.machine
+    if not access.written(issue.core, dst).reshape(adds.shape)[adds].all():
+        machine.warn("accumulate", f"{issue.opcode} dst: accumulate is True where nothing has written")
+    elif issue.core.options.limits.version < nc_version.gen4 and (last[adds] != MATMUL_LAST).any():
+        machine.warn(
+            "accumulate",
+            f"{issue.opcode} dst: must not be added to on gen3 where an instruction other than a matmul has written",
+        )
 
 
 def _scales(issue: Issue, name: str, scale: NkiTensor, partitions: int, columns: int) -> tuple[np.ndarray, int]:
@@ -263,7 +282,7 @@ def nc_transpose(issue: Issue, dst: NkiTensor, data: NkiTensor, engine: engines 
     """Transpose [P, F] to [F, P]: TensorE up to 128 x 128 from SBUF to PSUM, VectorE up to 32 x 32 in any memory.
 
     Without an engine the destination decides: PSUM means TensorE. FP8 codes on TensorE lie in the low bytes of 16-bit words,
-    so that dst must step over two bytes; the upper ones become 0.
+    so that dst must step over two bytes; the upper ones become 0. What is known of elements moves along.
     """
     issue.check("dst", dst)
     own = engine_name(engine, "tensor" if dst.allocation.buffer == "psum" else "vector")
@@ -273,7 +292,8 @@ def nc_transpose(issue: Issue, dst: NkiTensor, data: NkiTensor, engine: engines 
     if tensor:
         issue.core.lists = "tensor"
         issue.check("dst", dst, PSUM)
-    values = issue.tile("data", data, SBUF if tensor else CHIP, TRANSPOSED_DTYPES)
+    values = issue.tile("data", data, SBUF if tensor else CHIP, TRANSPOSED_DTYPES, moves=True)
+    known = access.written(issue.core, data).T
     if dst.dtype != data.dtype:
         raise issue.fail(f"dst: dtype must be data's {data.dtype}, not {dst.dtype}")
     moved = trainium3.nc_transpose(values, engine=word(own))
@@ -282,6 +302,7 @@ def nc_transpose(issue: Issue, dst: NkiTensor, data: NkiTensor, engine: engines 
             raise issue.fail("dst: 8-bit elements must lie in every second byte of PSUM")
         moved = moved.astype("u1")
     issue.put("dst", dst, moved.view(STORED[dst.dtype]))
+    access.set_written(issue.core, dst, known)
     if tensor:
         issue.on("tensor", transpose_cycles(*values.shape, fp32=data.itemsize == 4))
     else:

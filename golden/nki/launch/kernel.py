@@ -1,7 +1,7 @@
 """Kernels and their runs: ``nki.jit``, the grid of cores, and the result of a run."""
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import update_wrapper
@@ -13,6 +13,8 @@ import numpy as np
 
 from bitpath.golden.nki.declarations.errors import ORDER, WARN, NkiValidationError, source_of
 from bitpath.golden.nki.machine.core import PRESENT, Machine, NeuronCore, Options, Stopped, Turns, hbm_tensor
+from bitpath.golden.nki.machine.placement import settle
+from bitpath.golden.nki.machine.queues import by_priority
 from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction, Times, times
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
 from bitpath.golden.nki.memory.tensor import NkiTensor
@@ -96,6 +98,23 @@ def results(value: Any, arguments: Collection[Any] = ()) -> Any:
     return value
 
 
+def _tensors(value: Any) -> Iterator[NkiTensor]:
+    if isinstance(value, NkiTensor):
+        yield value
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from _tensors(each)
+
+
+def check_written(machine: Machine, given_back: Iterable[Any]) -> None:
+    """Warn of tensors that a caller gets and that have bytes that nothing has written."""
+    for tensor in dict.fromkeys(_tensors([*given_back])):
+        known = tensor.bytes_of(tensor.allocation.storage.written)
+        if not known.all():
+            missing = f"{known.size - known.sum()} of {known.size} bytes are returned that nothing has written"
+            machine.warn("returned", f"{tensor.name}: {missing}", tensor.allocation.line)
+
+
 # The standing of a run: the weakest of the choices that its instructions' results depend on.
 
 
@@ -133,7 +152,7 @@ class Run:
     instructions : all instructions of all cores, in their order.
     warnings : sentences on what the machine leaves undefined, each with its line.
     standing : the weakest standing among the choices that influenced the run, and which those are.
-    high_water : most bytes of a partition that tensors of SBUF and of PSUM reached, the most of all cores.
+    high_water : most bytes of a partition of SBUF, by 64, and of PSUM, by banks, that are in use at one time in any core.
     """
 
     outputs: Any
@@ -202,14 +221,15 @@ def run(
     outputs = _on_cores(machine, cores, lambda: own.function(*positional, **keywords))
     for name, value in named:
         give_back(value, tensors[name])
-    high = [core.high_water() for core in cores]
+    high_water = settle(machine, cores)
+    check_written(machine, [outputs, *tensors.values()])
     return Run(
         outputs=results(outputs, [*positional, *keywords.values()]),
-        cycles=times(machine.instructions),
+        cycles=times(by_priority(machine.instructions)),
         instructions=tuple(machine.instructions),
         warnings=tuple(machine.messages.values()),
         standing=standing_of(each.keys for each in machine.instructions),
-        high_water={name: max(each[name] for each in high) for name in high[0]},
+        high_water=high_water,
     )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.nki.machine.core import NeuronCore
-from bitpath.golden.nki.memory.storage import NOBODY, VirtualRegister
+from bitpath.golden.nki.memory.storage import MATMUL_BEFORE, NOBODY, VirtualRegister
 from bitpath.golden.nki.memory.tensor import Columns, NkiTensor
 
 WIDE = ("float32", "tfloat32", "int32")
@@ -81,15 +81,17 @@ def move(core: NeuronCore, dst: NkiTensor, src: NkiTensor) -> None:
     received(core, dst, *sent(core, src))
 
 
-def written(tensor: NkiTensor) -> np.ndarray:
-    """Return which bytes of a tile something has written, uint8 [P, bytes]."""
-    return tensor.bytes_of(tensor.allocation.storage.written).reshape(tensor.shape[0], -1).astype(np.uint8)
+def written(core: NeuronCore, tensor: NkiTensor) -> np.ndarray:
+    """Return which elements of a tile something has written, uint8 [P, N]."""
+    known = [np.all(each.bytes_of(each.allocation.storage.written), axis=-1) for each in pieces(core, tensor)]
+    return _joined(known).reshape(tensor.shape[0], -1).astype(np.uint8)
 
 
-def set_written(tensor: NkiTensor, flags: np.ndarray) -> None:
-    """Say which bytes of a tile count as written, [P, bytes]."""
-    known = tensor.bytes_of(tensor.allocation.storage.written)
-    known[...] = flags.reshape(known.shape)
+def set_written(core: NeuronCore, tensor: NkiTensor, flags: np.ndarray) -> None:
+    """Say which elements of a tile count as written, [P, N]."""
+    views = pieces(core, tensor)
+    for each, part in zip(views, _split(flags.reshape(tensor.shape), len(views)), strict=True):
+        each.bytes_of(each.allocation.storage.written)[...] = part[..., np.newaxis]
 
 
 def sent(core: NeuronCore, tensor: NkiTensor) -> tuple[np.ndarray, np.ndarray]:
@@ -115,6 +117,8 @@ def received(core: NeuronCore, tensor: NkiTensor, data: np.ndarray, written: np.
 
 def _mark(core: NeuronCore, tensor: NkiTensor) -> None:
     storage, of = tensor.allocation.storage, tensor.bytes_of
+    if tensor.allocation.matmul is not None:
+        np.minimum(tensor.matmul_written(), MATMUL_BEFORE, out=tensor.matmul_written())
     of(storage.written)[...] = True
     if storage.owner is not None:
         of(storage.owner)[...] = tensor.allocation.number

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bitpath.golden.nki.declarations.errors import NkiWarning, invalid, kernel_line
+from bitpath.golden.nki.declarations.errors import UNDEFINED, NkiValidationError, NkiWarning, invalid, kernel_line
 from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
-from bitpath.golden.nki.memory.storage import Allocation, Allocator, MemoryRegion, Storage
+from bitpath.golden.nki.memory.storage import Allocation, MemoryRegion, Storage
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES, PSUM_PARTITION_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, ScaleRule
@@ -71,10 +71,11 @@ class Options:
     ----------
     target : "trn3" or "trn2", whose limits hold; what the environment variable :data:`TARGET` says, or "trn3". The numerics
         are Trainium3's.
-    strict : whether warnings are errors: unwritten and aliased reads, races, undefined accumulation, invalid arguments.
+    strict : whether undefined behaviour, :data:`UNDEFINED`, is an error.
+    accepted : its kinds of which a strict run only warns.
     new_memory : what memory without an address holds at first: "nan", and 4 in integers, or "zero", for kernels that
         multiply what nothing has written by 0.
-    strict_memory : whether a tensor that finds no place is an error; else it gets memory of its own.
+    strict_memory : whether it is an error that tensors in use at one time do not fit; else a warning.
     scale_rule : rule of quantize_mx's scales.
     sum_order : order of sums along the free dimensions.
     cycles : preset of the cycle rules: "trainium3" or "trn2_doc".
@@ -84,6 +85,7 @@ class Options:
 
     target: str = field(default_factory=lambda: os.environ.get(TARGET, "trn3"))
     strict: bool = False
+    accepted: tuple[str, ...] = ()
     new_memory: str = "nan"
     strict_memory: bool = False
     scale_rule: ScaleRule = ScaleRule.OCP
@@ -99,6 +101,8 @@ class Options:
             raise ValueError(f"target must be trn3 (gen4) or trn2 (gen3), not {self.target!r}")
         if self.new_memory not in ("nan", "zero"):
             raise ValueError(f"new_memory must be nan or zero, not {self.new_memory!r}")
+        if not set(self.accepted) <= set(UNDEFINED):
+            raise ValueError(f"accepted must be of {', '.join(UNDEFINED)}, not {self.accepted!r}")
         object.__setattr__(self, "limits", LIMITS[target])
 
 
@@ -165,6 +169,26 @@ class Turns:
             raise Stopped
 
 
+@dataclass(frozen=True)
+class Tile:
+    """A tensor of SBUF or PSUM without an address, as a core allocated it.
+
+    Attributes
+    ----------
+    core, buffer : where it lies.
+    storage : number of its storage.
+    name, line : of the kernel.
+    partition_bytes : bytes of a partition.
+    """
+
+    core: int
+    buffer: str
+    storage: int
+    name: str
+    line: str
+    partition_bytes: int
+
+
 UNWRITTEN_INTEGER = 4
 """What new automatic memory of integers and x4 words holds; memory of floats holds NaN."""
 
@@ -178,6 +202,7 @@ class Machine:
     options : of the run.
     size : cores.
     instructions : all that have run, in their order.
+    tiles : all tensors on chip without an address, in the order of their allocation.
     messages : warnings, each once, in their order.
     shared : shared HBM tensors by the number of the call that allocated them, which all cores do in one order.
     barriers : barriers so far.
@@ -188,17 +213,21 @@ class Machine:
     options: Options
     size: int
     instructions: list[NkiInstruction] = field(default_factory=list)
+    tiles: list[Tile] = field(default_factory=list)
     messages: dict[str, str] = field(default_factory=dict)
     shared: dict[int, NkiTensor] = field(default_factory=dict)
     barriers: int = 0
     turns: Turns | None = None
     watch: Callable[[Executed], None] | None = None
 
-    def warn(self, kind: str, sentence: str) -> None:
-        """Keep a warning, once for each kind and line of the kernel; raise it in a strict run."""
-        line = kernel_line()
-        if self.options.strict:
-            raise invalid(sentence)
+    def warn(self, kind: str, sentence: str, line: str = "", *, error: bool = False) -> None:
+        """Keep a warning, once for each kind and line of the kernel, by default the present one; raise it in a strict run.
+
+        With ``error`` raise it in any run.
+        """
+        line = line or kernel_line()
+        if error or (self.options.strict and kind not in self.options.accepted):
+            raise NkiValidationError(f"{sentence} ({line})")
         key = f"{kind} {line}"
         if key not in self.messages:
             self.messages[key] = f"{sentence} ({line})"
@@ -214,6 +243,7 @@ class NeuronCore:
     grid : whether the launch gave a grid, if only of one core.
     sbuf, psum : bytes.
     scalar_registers, vector_registers : accumulators of ScalarE and VectorE, float32 [128].
+    defined : whether something has set each of them, by engine, bool [128].
     meetings : meetings with the other core so far.
     lists : "tensor" or "vector": whose lists of offsets the present instruction reads.
     """
@@ -223,12 +253,9 @@ class NeuronCore:
         limits = machine.options.limits
         self.sbuf = Storage.empty("SBUF", PARTITIONS, limits.partition_bytes, owned=True)
         self.psum = Storage.empty("PSUM", PARTITIONS, PSUM_PARTITION_BYTES, owned=True)
-        self._allocators = {
-            "sbuf": Allocator(limits.usable_bytes, 64),
-            "psum": Allocator(self.psum.row_bytes, PSUM_BANK_BYTES),
-        }
         self.scalar_registers = np.zeros(PARTITIONS, np.float32)
         self.vector_registers = np.zeros(PARTITIONS, np.float32)
+        self.defined = {engine: np.zeros(PARTITIONS, bool) for engine in ("scalar", "vector")}
         self.random: dict[str, Any] = {}
         self.meetings = 0
         self.lists: Literal["tensor", "vector"] = "vector"
@@ -244,10 +271,6 @@ class NeuronCore:
         assert self.machine.turns is not None
         self.meetings += 1
         return self.machine.turns.meet(self.number, what, given)
-
-    def high_water(self) -> dict[str, int]:
-        """Return the most bytes of a partition that tensors of SBUF and of PSUM reached."""
-        return {name: each.high for name, each in self._allocators.items()}
 
     def allocate(
         self, shape: Sequence[int], dtype: Any, buffer: Any, name: str = "", address: tuple[int, int] | None = None
@@ -271,25 +294,20 @@ class NeuronCore:
     ) -> NkiTensor:
         if len(shape) < 2 or shape[0] > PARTITIONS:
             raise invalid(f"{name}: shape must have 1 to {PARTITIONS} partitions and a free dimension, not {shape}")
-        size, storage = STORED[dtype].itemsize, self.sbuf if buffer == "sbuf" else self.psum
-        length, allocator = prod(shape[1:]) * size, self._allocators[buffer]
-        partition, byte = (0, allocator.place(length)) if address is None else map(int, address)
-        if byte is None:
-            sentence = f"{name}: {length} bytes a partition do not fit into {storage.name}"
-            if self.options.strict_memory:
-                raise invalid(sentence)
-            self.machine.warn("spilled", f"{sentence}; it gets memory of its own")
-            storage = Storage.empty(f"{storage.name} beyond its end", PARTITIONS, length, owned=True)
-            byte = 0
-        if address is not None:
-            self._check_address(storage, name, partition, byte, shape[0], length, size)
-        made = Allocation(buffer, storage, partition, byte, shape[0], length, dtype, address is not None, name)
-        box = slice(partition, partition + shape[0]), slice(byte, byte + length)
-        storage.written[box] = False
-        if storage in (self.sbuf, self.psum):
-            allocator.take(made)
+        size, line = STORED[dtype].itemsize, kernel_line()
+        length = prod(shape[1:]) * size
+        most = self.options.limits.usable_bytes if buffer == "sbuf" else PSUM_PARTITION_BYTES
+        if length > most:
+            raise invalid(f"{name}: {length} bytes a partition do not fit into {buffer.upper()}, which has {most}")
         if address is None:
-            storage.data[box] = np.tile(_filler(dtype, self.options.new_memory), length // size)
+            storage, partition, byte = Storage.empty(f"{buffer.upper()} ({name})", shape[0], length), 0, 0
+            storage.data[:] = np.tile(_filler(dtype, self.options.new_memory), length // size)
+            self.machine.tiles.append(Tile(self.number, buffer, storage.number, name, line, length))
+        else:
+            storage, (partition, byte) = self.sbuf if buffer == "sbuf" else self.psum, map(int, address)
+            self._check_address(storage, name, partition, byte, shape[0], length, size)
+            storage.written[partition : partition + shape[0], byte : byte + length] = False
+        made = Allocation(buffer, storage, partition, byte, shape[0], length, dtype, address is not None, name, line)
         return _fresh(made, dtype, shape)
 
     def _check_address(
@@ -316,18 +334,20 @@ class NeuronCore:
                         f"{name}: both cores must allocate the same shared tensor, not {shape} after {present.shape}"
                     )
                 return present
-        made = hbm_tensor(shape, dtype, region.value, name, shared=is_shared)
+        made = hbm_tensor(shape, dtype, region.value, name, kernel_line(), shared=is_shared)
         made.allocation.storage.data[:] = np.tile(_filler(dtype, self.options.new_memory), prod(shape))
         if is_shared:
             self.machine.shared[self._shared_calls] = made
         return made
 
 
-def hbm_tensor(shape: Sequence[int], dtype: str, buffer: str, name: str, *, shared: bool = False) -> NkiTensor:
+def hbm_tensor(
+    shape: Sequence[int], dtype: str, buffer: str, name: str, line: str = "", *, shared: bool = False
+) -> NkiTensor:
     """Return an HBM tensor of unwritten bytes."""
     length = prod(shape) * STORED[dtype].itemsize
     storage = Storage.empty(f"HBM ({name})", 1, length, shared=shared)
-    return _fresh(Allocation(buffer, storage, 0, 0, 1, length, dtype, False, name), dtype, shape)
+    return _fresh(Allocation(buffer, storage, 0, 0, 1, length, dtype, False, name, line), dtype, shape)
 
 
 def _fresh(allocation: Allocation, dtype: str, shape: Sequence[int]) -> NkiTensor:

@@ -18,6 +18,7 @@ from bitpath.golden.nki.memory.storage import Access
 from bitpath.golden.nki.memory.tensor import Columns, Indirect, NkiTensor, merged
 from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT
+from bitpath.golden.trainium3.dma.schedule import QueueConfig
 
 # Views that share bytes at a shift: an instruction may overwrite elements that it still has to read.
 #
@@ -58,10 +59,12 @@ class Issue:
     opcode : its name.
     cycles, engine : to be set by the instruction.
     meeting : number of the meeting of both cores that it is part of; 0 for none.
+    queue : of a DMA.
     """
 
     def __init__(self, core: NeuronCore, opcode: str, name: str):
         self.core, self.opcode, self.name = core, opcode, name
+        self.queue = QueueConfig()
         self.engine, self.cycles, self.meeting, self._least = "sync", 1, 0, 1
         core.lists = "tensor" if opcode.startswith("nc_matmul") else "vector"
         self._sources: list[NkiTensor] = []
@@ -248,9 +251,18 @@ class Issue:
         """Return the partitions of a tile, by which registers and generators are numbered."""
         return slice(tensor.partition, tensor.partition + tensor.shape[0])
 
-    def registers(self, engine: str, tensor: NkiTensor) -> np.ndarray:
-        """Return a copy of the accumulators of ScalarE or VectorE for a tile's partitions, [P]."""
+    def registers(self, engine: str, tensor: NkiTensor, *, used: bool = True) -> np.ndarray:
+        """Return a copy of the accumulators of ScalarE or VectorE for a tile's partitions, [P].
+
+        Warn if they are ``used`` and undefined: nothing has set them, or, on VectorE, an instruction has left them idle since.
+        Ref: ``nki.isa.select_reduce``, NKI 0.6: "Always use reset_reduce after any operations that ran with idle mode".
+        """
         own = self.core.scalar_registers if engine == "scalar" else self.core.vector_registers
+        if used and not self.core.defined[engine][self.rows(tensor)].all():
+            self.core.machine.warn(
+                "accumulator",
+                f"{self.opcode}: accumulators are read that nothing has set since the start or an idle reduce_cmd",
+            )
         return own[self.rows(tensor)].copy()
 
     def accumulated(
@@ -263,11 +275,13 @@ class Issue:
         own = self.core.scalar_registers if engine == "scalar" else self.core.vector_registers
         if after is not None:
             own[self.rows(tensor)] = after.reshape(-1)
+            self.core.defined[engine][self.rows(tensor)] = True
         elif engine == "vector":
             own[self.rows(tensor)] = np.nan
+            self.core.defined[engine][self.rows(tensor)] = False
         if reduce_res is not None:
             view = self.check("reduce_res", reduce_res)
-            values = own[self.rows(tensor)] if shown is None else shown
+            values = self.registers(engine, tensor) if shown is None else shown
             self._sources.clear()  # a second instruction reads the registers
             self.put("reduce_res", view, trainium3.cast(np.ascontiguousarray(values).reshape(-1, 1), self.result(view)))
 
@@ -293,6 +307,7 @@ class Issue:
             reads=tuple(self._reads),
             writes=tuple(self._writes),
             meeting=self.meeting,
+            queue=self.queue,
         )
         machine = self.core.machine
         machine.instructions.append(made)

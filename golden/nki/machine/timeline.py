@@ -19,6 +19,7 @@ import numpy as np
 from bitpath.golden.nki.memory.storage import Access
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.golden.trainium3.dma.schedule import QueueConfig
 
 # Record of each instruction: its engine, cycles, places and the choices that its result depends on.
 
@@ -59,6 +60,7 @@ class NkiInstruction:
     keys : choices that its result depends on; see `bitpath.golden.nki.declarations.errors`.
     reads, writes : bytes that it touched.
     meeting : number, from 1 on, of the meeting of both cores that it is part of; 0 for none.
+    queue : of a DMA; the one of the lower priority is served first.
     after : instructions that it must follow, by ``depends_on``.
     """
 
@@ -73,6 +75,7 @@ class NkiInstruction:
     reads: tuple[Access, ...] = ()
     writes: tuple[Access, ...] = ()
     meeting: int = 0
+    queue: QueueConfig = field(default_factory=QueueConfig)
     after: list["NkiInstruction"] = field(default_factory=list)
 
     def depends_on(self, *producers: "NkiInstruction") -> "NkiInstruction":

@@ -25,7 +25,7 @@ def test_a_kernel_of_a_file(bitpath, kernels, tmp_path):
     assert (list(sys.path), "nki" in sys.modules) == before
     assert "kernels" not in sys.modules
     assert "   0   vector             1          64  tensor_scalar 1\n" in out
-    assert "SBUF: 32 of 245,752 bytes of a partition at most\n" in out
+    assert "SBUF: 64 of 245,752 bytes of a partition at most\n" in out
     assert "standing: documented\nout_0: float32 [4, 8]\n" in out
 
 
@@ -135,7 +135,7 @@ def test_json_and_quiet(bitpath, kernels):
         "cycles": 64.0,
         "opcodes": {"tensor_scalar": 1},
     }
-    assert found["memory"]["sbuf"] == {"high_water": 32, "bytes": 245752}
+    assert found["memory"]["sbuf"] == {"high_water": 64, "bytes": 245752}
     assert (found["serial_cycles"], found["overlapped_cycles"]) == (64, 64)
     assert found["standing"] == {"word": "documented", "choices": {}}
     assert len(found["warnings"]) == 1
