@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
+from bitpath.golden.nki.declarations.releases import check_instruction
 from bitpath.golden.nki.machine.core import nc_version, present_core
 from bitpath.golden.nki.machine.issue import Issue
 
@@ -126,4 +127,6 @@ def get_nc_version() -> nc_version:
 
 def get_nc_sub_version() -> int:
     """Return the revision of the silicon."""
-    return present_core().options.sub_version
+    options = present_core().options
+    check_instruction(options.own_release, "get_nc_sub_version")
+    return options.sub_version
