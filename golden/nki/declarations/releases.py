@@ -246,24 +246,26 @@ def as_parameters(
     if len(args) > len(names):
         raise invalid(f"{opcode} takes {len(names)} arguments in release {release.sdk}, not {len(args)}")
     made: dict[str, Any] = {}
+    seen: set[str] = set()
     for name, value in [*zip(names, args, strict=False), *kwargs.items()]:
         key = f"{opcode}.{name}"
         if name not in names and key not in release.spellings:
             raise invalid(f"{opcode} has no parameter {name} in release {release.sdk}{_owner(opcode, name)}")
+        own = release.spellings.get(key, name)
+        if own in seen:
+            raise invalid(f"{opcode} {name}: must be given once")
+        seen.add(own)
         if key in release.fixed:
             if value != release.fixed[key]:
                 raise invalid(f"{opcode} {name}: must be {release.fixed[key]}, not {value!r}; use dma_compute")
-            continue
-        own = release.spellings.get(key, name)
-        if own in made:
-            raise invalid(f"{opcode} {name}: must be given once")
-        made[own] = value
+        else:
+            made[own] = value
     return made
 
 
 def _owner(opcode: str, name: str) -> str:
     """Return the first release that has a parameter, as the end of a sentence."""
-    for each in (preset.numerics for preset in RELEASES.values()):
+    for each in (own.numerics for own in RELEASES.values()):
         if name in (each.parameters.get(opcode) or ()) or f"{opcode}.{name}" in each.spellings:
             return f"; {each.sdk} has it"
     return ""
