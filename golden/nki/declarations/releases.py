@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bitpath.golden.formats.sources import Preset, chosen, documented, inferred, preset
+from bitpath.golden.formats.sources import Preset, chosen, documented, preset
 from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.trainium3.declarations.engines import ACTIVATION_REDUCTIONS
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_BF16, MAX_MOVING_FP32, PSUM_BANKS, ScaleRule
@@ -119,7 +119,7 @@ _V2_33 = preset(
     most_moving=(_BANKS, documented("ISA nc_matmul: 8 banks of PSUM")),
     most_moving_mx=(_BANKS, documented("ISA nc_matmul_mx: 8 banks of PSUM; ARCH3 still says 512")),
     matmul_e4m3fn=(True, documented("ISA nc_matmul: float8_e4m3fn from NeuronCore-v4 on")),
-    scale_rule=(ScaleRule.NKI05, documented("RN 2.31: a scale two times larger than the OCP text's")),
+    scale_rule=(ScaleRule.NKI05, documented("ISA quantize_mx; RN 2.31: a scale two times larger than OCP MX's")),
     scale_dtypes=(("float8_e8m0fnu", "uint8"), documented("ISA nc_matmul_mx and quantize_mx")),
     activation_reductions=(
         ACTIVATION_REDUCTIONS,
@@ -153,7 +153,7 @@ _V2_30 = _V2_31.variant(
         documented("RN 2.31: 8,192 BF16 columns from it on, before 4,096; ISA says 8,192 in all releases"),
     ),
     most_moving_mx=(_BANK, documented("ISA nc_matmul_mx: 512 FP32, 1,024 BF16")),
-    scale_rule=(ScaleRule.OCP, inferred("the vendor's reference for programs compiled before NKI 0.5")),
+    scale_rule=(ScaleRule.OCP, documented("ISA quantize_mx, as OCP MX defines; OCP MX 6.3")),
     scale_dtypes=(("uint8",), documented("ISA nc_matmul_mx and quantize_mx")),
     has_columns=(False, documented("RN 2.31")),
 )

@@ -46,6 +46,7 @@ def nc_matmul(
     tile_position: tuple[int, ...] = (),
     tile_size: tuple[int, ...] = (),
     perf_mode: matmul_perf_mode = matmul_perf_mode.none,
+    *,
     psum_accumulate_flag: int | None = None,
 ) -> None:
     """Multiply: ``dst[m, n] = sum over p of stationary[p, m] * moving[p, n]``, in PSUM.
@@ -121,6 +122,7 @@ def nc_matmul_mx(
     tile_position: tuple[int, ...] | None = None,
     tile_size: tuple[int, ...] | None = None,
     accumulate: bool | None = None,
+    *,
     psum_accumulate_flag: int | None = None,
 ) -> None:
     """Multiply MX operands: [P, M] and [P, N] words of four elements, their scales spread over the quadrants' first rows.
