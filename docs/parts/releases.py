@@ -32,14 +32,13 @@ def parameters() -> str:
     rows = []
     for opcode in opcodes:
         own = inspect.signature(getattr(isa, opcode)).parameters.values()
-        newest = tuple(each.name for each in own if each.kind is not each.KEYWORD_ONLY)
-        before: Any = ()
+        newest = " ".join(each.name for each in own if each.kind is not each.KEYWORD_ONLY)
+        before: str | None = ""
         for name, preset in RELEASES.items():
             names = preset.numerics.parameters.get(opcode, newest)
             if names != before:
-                rows.append(
-                    [f"`{opcode}`", name, "no such instruction" if names is None else ", ".join(names) or "none"]
-                )
+                text = "no such instruction" if names is None else ", ".join(names.split()) or "none"
+                rows.append([f"`{opcode}`", name, text])
             before = names
     return markdown(["instruction", "from release", "parameters"], rows)
 

@@ -6,12 +6,11 @@ Ref: ``nki.isa`` reference pages (here ISA) at the tags 2.27.0 to 2.32.0 of aws-
 so; pages of Neuron 2.33 (here ISA07), of which this project has read a part; release notes of NKI (here RN).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from bitpath.golden.formats.sources import Preset, chosen, documented, preset
-from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.trainium3.declarations.engines import ACTIVATION_REDUCTIONS
 from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_BF16, MAX_MOVING_FP32, PSUM_BANKS, ScaleRule
 
@@ -24,8 +23,8 @@ class Release:
     ----------
     sdk : the release of the Neuron SDK, its name here.
     nki : the version of NKI.
-    parameters : parameters in their order, of instructions whose parameters differ from the newest release's; None for an
-        instruction that the release lacks.
+    parameters : parameters in their order, between spaces, of instructions whose parameters differ from the newest release's;
+        None for an instruction that the release lacks.
     spellings : parameters by further keywords, which are written as instruction.keyword.
     fixed : the one value that a parameter may have here, by instruction.parameter: the model has not what others ask for.
     psum_accumulate_flag : default of the matmuls' parameter; None where an element's first matmul overwrites it.
@@ -42,7 +41,7 @@ class Release:
 
     sdk: str
     nki: str
-    parameters: Mapping[str, tuple[str, ...] | None]
+    parameters: Mapping[str, str | None]
     spellings: Mapping[str, str]
     fixed: Mapping[str, Any]
     psum_accumulate_flag: int | None
@@ -57,50 +56,46 @@ class Release:
     has_columns: bool
 
 
-def _parameters(**texts: str | None) -> dict[str, tuple[str, ...] | None]:
-    return {opcode: None if text is None else tuple(text.split()) for opcode, text in texts.items()}
-
-
 _BANK = {4: MAX_MOVING_FP32, 2: MAX_MOVING_BF16}
 _BANKS = {size: PSUM_BANKS * columns for size, columns in _BANK.items()}
 _DMA_MEMORIES = ("sbuf", "private_hbm", "shared_hbm")
 
-_V32 = _parameters(
-    nc_matmul="dst stationary moving is_stationary_onezero is_moving_onezero is_transpose accumulate tile_position tile_size"
+_V32: dict[str, str | None] = {
+    "nc_matmul": "dst stationary moving is_stationary_onezero is_moving_onezero is_transpose accumulate tile_position tile_size"
     " perf_mode",
-    nc_matmul_mx="dst stationary moving stationary_scale moving_scale tile_position tile_size accumulate",
-    scalar_tensor_tensor="dst data op0 operand0 op1 operand1 reverse0 reverse1",
-)
-_V31 = _V32 | _parameters(
-    topk=None,
-    tensor_scalar_reduce="dst data op0 operand0 reduce_op reduce_res reverse0 reduce_cmd reduce_init",
-)
-_V30 = _V31 | _parameters(get_nc_sub_version=None)
-_V29 = _V30 | _parameters(
-    activate2=None,
-    dma_compute="dst srcs reduce_op scales unique_indices",
-    dma_copy="dst src oob_mode dge_mode engine",
-    dma_transpose="dst src axes dge_mode oob_mode",
-    tensor_scalar_reduce="dst data op0 operand0 reduce_op reduce_res reverse0",
-)
-_V28 = _V29 | _parameters(
-    affine_select="dst pattern offset channel_multiplier on_true_tile on_false_value cmp_op",
-    dma_compute="dst srcs scales reduce_op",
-    dma_copy="dst src dst_rmw_op oob_mode dge_mode unique_indices",
-    nc_matmul="dst stationary moving is_stationary_onezero is_moving_onezero is_transpose tile_position tile_size perf_mode",
-    nc_matmul_mx="dst stationary moving stationary_scale moving_scale tile_position tile_size",
-    register_move="dst imm",
-    sendrecv="src dst send_to_rank recv_from_rank pipe_id",
-)
-_V27 = _V28 | _parameters(
-    dma_copy="dst src dst_rmw_op oob_mode dge_mode",
-    dma_transpose="dst src axes dge_mode",
-    exponential=None,
-    nc_matmul="dst stationary moving is_stationary_onezero is_moving_onezero is_transpose tile_position tile_size perf_mode"
+    "nc_matmul_mx": "dst stationary moving stationary_scale moving_scale tile_position tile_size accumulate",
+    "scalar_tensor_tensor": "dst data op0 operand0 op1 operand1 reverse0 reverse1",
+}
+_V31 = _V32 | {
+    "topk": None,
+    "tensor_scalar_reduce": "dst data op0 operand0 reduce_op reduce_res reverse0 reduce_cmd reduce_init",
+}
+_V30 = _V31 | {"get_nc_sub_version": None}
+_V29 = _V30 | {
+    "activate2": None,
+    "dma_compute": "dst srcs reduce_op scales unique_indices",
+    "dma_copy": "dst src oob_mode dge_mode engine",
+    "dma_transpose": "dst src axes dge_mode oob_mode",
+    "tensor_scalar_reduce": "dst data op0 operand0 reduce_op reduce_res reverse0",
+}
+_V28 = _V29 | {
+    "affine_select": "dst pattern offset channel_multiplier on_true_tile on_false_value cmp_op",
+    "dma_compute": "dst srcs scales reduce_op",
+    "dma_copy": "dst src dst_rmw_op oob_mode dge_mode unique_indices",
+    "nc_matmul": "dst stationary moving is_stationary_onezero is_moving_onezero is_transpose tile_position tile_size perf_mode",
+    "nc_matmul_mx": "dst stationary moving stationary_scale moving_scale tile_position tile_size",
+    "register_move": "dst imm",
+    "sendrecv": "src dst send_to_rank recv_from_rank pipe_id",
+}
+_V27 = _V28 | {
+    "dma_copy": "dst src dst_rmw_op oob_mode dge_mode",
+    "dma_transpose": "dst src axes dge_mode",
+    "exponential": None,
+    "nc_matmul": "dst stationary moving is_stationary_onezero is_moving_onezero is_transpose tile_position tile_size perf_mode"
     " psum_accumulate_flag",
-    nc_matmul_mx="dst stationary moving stationary_scale moving_scale tile_position tile_size psum_accumulate_flag",
-    nonzero_with_count=None,
-)
+    "nc_matmul_mx": "dst stationary moving stationary_scale moving_scale tile_position tile_size psum_accumulate_flag",
+    "nonzero_with_count": None,
+}
 
 _V2_33 = preset(
     "2.33",
@@ -213,59 +208,3 @@ RELEASES: Mapping[str, Preset[Release]] = {
 """Releases by name, the oldest first."""
 NEWEST = _V2_33.name
 """The newest release whose documents this project has read."""
-
-
-def named_release(release: str | Release) -> Release:
-    """Return the record of a release, or a record as it is.
-
-    Raises ValueError for another name.
-    """
-    if isinstance(release, Release):
-        return release
-    if release not in RELEASES:
-        raise ValueError(f"release must be {', '.join(RELEASES)} or a Release, not {release!r}")
-    return RELEASES[release].numerics
-
-
-def check_instruction(release: Release, opcode: str) -> None:
-    """Raise NkiValidationError for an instruction that a release lacks."""
-    if opcode in release.parameters and release.parameters[opcode] is None:
-        first = next(name for name, each in RELEASES.items() if each.numerics.parameters.get(opcode, ()) is not None)
-        raise invalid(f"{opcode} needs release {first} or a newer one, not {release.sdk}")
-
-
-def as_parameters(
-    release: Release, opcode: str, newest: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return a call's arguments by the parameters of the newest release, whose names are ``newest``.
-
-    Raises NkiValidationError for an instruction, a parameter or a value that the release lacks.
-    """
-    check_instruction(release, opcode)
-    names = release.parameters.get(opcode) or newest
-    if len(args) > len(names):
-        raise invalid(f"{opcode} takes {len(names)} arguments in release {release.sdk}, not {len(args)}")
-    made: dict[str, Any] = {}
-    seen: set[str] = set()
-    for name, value in [*zip(names, args, strict=False), *kwargs.items()]:
-        key = f"{opcode}.{name}"
-        if name not in names and key not in release.spellings:
-            raise invalid(f"{opcode} has no parameter {name} in release {release.sdk}{_owner(opcode, name)}")
-        own = release.spellings.get(key, name)
-        if own in seen:
-            raise invalid(f"{opcode} {name}: must be given once")
-        seen.add(own)
-        if key in release.fixed:
-            if value != release.fixed[key]:
-                raise invalid(f"{opcode} {name}: must be {release.fixed[key]}, not {value!r}; use dma_compute")
-        else:
-            made[own] = value
-    return made
-
-
-def _owner(opcode: str, name: str) -> str:
-    """Return the first release that has a parameter, as the end of a sentence."""
-    for each in (own.numerics for own in RELEASES.values()):
-        if name in (each.parameters.get(opcode) or ()) or f"{opcode}.{name}" in each.spellings:
-            return f"; {each.sdk} has it"
-    return ""

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from enum import Enum
 from typing import Any
 
-from bitpath.golden.nki.declarations.releases import check_instruction
 from bitpath.golden.nki.machine.core import nc_version, present_core
 from bitpath.golden.nki.machine.issue import Issue
+from bitpath.golden.nki.machine.release import check_instruction
 
 # Operators and functions as kernels give them, ``nl.add`` or ``np.add``, by the names that golden takes.
 

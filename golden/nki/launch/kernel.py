@@ -13,8 +13,9 @@ import ml_dtypes
 import numpy as np
 
 from bitpath.golden.nki.declarations.errors import ORDER, WARN, NkiValidationError, source_of
-from bitpath.golden.nki.declarations.releases import Release, named_release
+from bitpath.golden.nki.declarations.releases import Release
 from bitpath.golden.nki.machine.core import PRESENT, RELEASE, Machine, NeuronCore, Options, Stopped, Turns, hbm_tensor
+from bitpath.golden.nki.machine.release import named_release
 from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction, Times, times
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
 from bitpath.golden.nki.memory.tensor import NkiTensor

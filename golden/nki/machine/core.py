@@ -13,7 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from bitpath.golden.nki.declarations.errors import NkiWarning, invalid, kernel_line
-from bitpath.golden.nki.declarations.releases import NEWEST, Release, named_release
+from bitpath.golden.nki.declarations.releases import NEWEST, Release
+from bitpath.golden.nki.machine.release import named_release
 from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.storage import Allocation, Allocator, MemoryRegion, Storage

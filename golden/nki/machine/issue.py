@@ -10,9 +10,10 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.nki.declarations.errors import NkiValidationError, invalid, kernel_line
-from bitpath.golden.nki.declarations.releases import Release, as_parameters
+from bitpath.golden.nki.declarations.releases import Release
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import NeuronCore, nc_version, present_core
+from bitpath.golden.nki.machine.release import as_parameters
 from bitpath.golden.nki.machine.timeline import LEAST_DYNAMIC, RULES, CycleRules, Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, X4
 from bitpath.golden.nki.memory.storage import Access

@@ -78,7 +78,7 @@ def test_nki_parameters_of_a_release_are_those_of_the_instructions(name):
     own = nki.RELEASES[name].numerics
     for opcode, names in own.parameters.items():
         known = list(inspect.signature(getattr(nisa, opcode)).parameters)
-        for each in names or ():
+        for each in (names or "").split():
             key = f"{opcode}.{each}"
             assert key in own.fixed or own.spellings.get(key, each) in known, key
     for key in (*own.spellings, *own.fixed):
