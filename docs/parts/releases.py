@@ -27,7 +27,7 @@ def changes() -> str:
 
 
 def parameters() -> str:
-    """Return the parameters of instructions that changed, by the release from which they hold."""
+    """Return the parameters of each instruction that changed, with the release from which they hold."""
     opcodes = sorted({opcode for preset in RELEASES.values() for opcode in preset.numerics.parameters})
     rows = []
     for opcode in opcodes:

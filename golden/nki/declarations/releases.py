@@ -17,7 +17,7 @@ from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_BF16, MAX_M
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """What NKI of a release takes.
+    """Parameters, limits and rules of NKI's instructions in a release.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Release:
     parameters : parameters in their order, between spaces, of instructions whose parameters differ from the newest release's;
         None for an instruction that the release lacks.
     spellings : parameters by further keywords, which are written as instruction.keyword.
-    fixed : the one value that a parameter may have here, by instruction.parameter: the model has not what others ask for.
+    fixed : parameters of which the model has one value alone, by instruction.parameter.
     psum_accumulate_flag : default of the matmuls' parameter; None where an element's first matmul overwrites it.
     most_moving : columns of nc_matmul's moving operand on gen4, by bytes of the result's element.
     most_moving_mx : the same of nc_matmul_mx.
