@@ -264,7 +264,7 @@ SUFFIXES = (
 )
 
 OLD = "kernels of NKI 0.1 (masks, mgrid, block dimensions, neuronxcc.nki) are out of scope"
-HAS = "it has scaled, unwritten, product, words, stops, nothing, unknown or checks"
+HAS = "it has scaled, unwritten, product, words, stops, nothing, unknown, checks or quantised"
 PLAIN = "must be bool, float32, float16 or an integer of at most 32 bits, or end with a dtype as x:bfloat16, not"
 MISTAKES = [
     ("kernels.py", "a kernel must be FILE:KERNEL, for example rows.py:softmax, not 'kernels.py'"),
