@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         "bitpath nki rows.py:softmax --args x.npz -o out.npz",
         "bitpath nki rows.py:softmax --args x.npz --cores 2 --strict",
         "bitpath nki mm.py:matmul --args ab.npz --compare matmul --trace trace.json",
+        "bitpath nki mx.py:product --args ab.npz --release 2.27 --target trn3",
         "bitpath nki rows.py:softmax --args x.npz --json",
     ),
 )
@@ -40,6 +41,21 @@ if TYPE_CHECKING:
 )
 @click.option("--cores", type=click.IntRange(1, 2), help="Launch grid.  [default: one core without a grid]")
 @click.option("--strict", is_flag=True, help="Make warnings errors: unwritten and aliased reads, races and the like.")
+@click.option(
+    "--release",
+    metavar="NUMBER",
+    help="Release of the Neuron SDK, 2.27 to 2.33, whose instructions, parameters, limits and rules hold.  [default: 2.33]",
+)
+@click.option(
+    "--scale-rule",
+    type=Choice(("ocp", "nki05")),
+    help="Rule of quantize_mx's scales: ocp, before NKI 0.5, or nki05, from it on.  [default: the release's]",
+)
+@click.option(
+    "--target",
+    type=Choice(("trn3", "trn2")),
+    help="Machine whose limits hold.  [default: that of NEURON_PLATFORM_TARGET_OVERRIDE, or trn3]",
+)
 @click.option("--trace", type=FILE, help="Write the schedule as JSON trace events for Perfetto or chrome://tracing.")
 @click.option(
     "--compare",
@@ -66,6 +82,9 @@ def nki_command(
     output: Path | None,
     cores: int | None,
     strict: bool,
+    release: str | None,
+    scale_rule: str | None,
+    target: str | None,
     trace: Path | None,
     compare: str | None,
     rtl: bool,
@@ -79,6 +98,7 @@ def nki_command(
     breakpoint() in the kernel starts the debugger.
     """
     from bitpath.golden.nki import Options
+    from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
     from bitpath.sim.study import nki
     from bitpath.sim.study.nki import launch, split
 
@@ -87,7 +107,8 @@ def nki_command(
     file, name = split(kernel)
     nki.check_writable("-o", output)
     nki.check_writable("--trace", trace)
-    options = Options(strict=strict)
+    given: dict[str, Any] = {"release": release, "target": target, "scale_rule": scale_rule and ScaleRule(scale_rule)}
+    options = Options(strict=strict, **{name: value for name, value in given.items() if value is not None})
     made = launch(
         file, name, args, cores=cores, options=options, compare=compare, silent=printer.silent, watched=rtl or rtl_core
     )

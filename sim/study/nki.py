@@ -443,6 +443,8 @@ def record(
         opcodes.setdefault((each.core, each.engine), Counter())[each.opcode] += 1
     return {
         "kernel": kernel,
+        "release": options.own_release.sdk,
+        "target": options.target,
         "engines": [
             {
                 "core": core,
@@ -483,6 +485,7 @@ def text(found: dict[str, Any], errors: Sequence[Error]) -> str:
         f"{name.upper()}: {each['high_water']:,} of {each['bytes']:,} bytes of a partition at most"
         for name, each in found["memory"].items()
     ]
+    lines.append(f"release {found['release']} on {found['target']}")
     lines += [f"warning: {each}" for each in found["warnings"]]
     lines.append(f"standing: {found['standing']['word']}")
     lines += [f"  {kind:<10}  {key}: {source_of(key).where}" for key, kind in found["standing"]["choices"].items()]

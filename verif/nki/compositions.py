@@ -45,7 +45,7 @@ class Mx:
 
 def quantised(x: np.ndarray, shape: tuple[int, ...]) -> Mx:
     """Quantise a tile [P, 4 F] of BF16 to E4M3FN, as the machine does; ``shape`` splits P and F."""
-    return _mx(*trainium3.quantize_mx(x, E4M3FN), shape)
+    return _mx(*trainium3.quantize_mx(x, E4M3FN, scale_rule="nki05"), shape)
 
 
 def random_mx(seed: str, shape: tuple[int, ...], dtype: Any, size: float = 1.0) -> Mx:

@@ -249,7 +249,9 @@ def test_nki_rmsnorm_mx_quantize_tkg_gives_the_bits_of_its_instructions(shape, a
     # Word g of a partition takes its elements g, groups + g, 2 groups + g and 3 groups + g.
     swizzled = golden.reshape(128, count, 4, groups).transpose(3, 0, 1, 2).reshape(groups, 128, -1)
     for group in range(groups):
-        data, golden_scale = trainium3.quantize_mx(np.ascontiguousarray(swizzled[group]), ml_dtypes.float8_e4m3fn)
+        data, golden_scale = trainium3.quantize_mx(
+            np.ascontiguousarray(swizzled[group]), ml_dtypes.float8_e4m3fn, scale_rule="nki05"
+        )
         assert (words[:, group] == trainium3.pack_x4(data)).all()
         assert (scale[scale_rows(128), group] == golden_scale).all()
 
@@ -275,9 +277,9 @@ def test_nki_mxfp_load_performance_wrapper_gives_the_bits_of_quantize_mx():
         # Elements 4 p to 4 p + 3 of a row, two words of two BF16, go to partition p.
         words = x[:, block * BLOCK :][:, :BLOCK].reshape(128, 128, 4)
         swizzled = np.ascontiguousarray(words.transpose(1, 0, 2)).reshape(128, BLOCK)
-        golden, golden_scale = trainium3.quantize_mx(swizzled, ml_dtypes.float8_e4m3fn)
+        golden, golden_scale = trainium3.quantize_mx(swizzled, ml_dtypes.float8_e4m3fn, scale_rule="nki05")
         columns = slice(block * 128, block * 128 + 128)
         assert (data[:, columns] == trainium3.pack_x4(golden)).all()
         assert (scale[:, columns][scale_rows(128)] == golden_scale).all()
     assert run.standing.word == "inferred"
-    assert set(run.standing.keys) == {"quantize_mx.ocp"}
+    assert set(run.standing.keys) == {"quantize_mx.nki05"}

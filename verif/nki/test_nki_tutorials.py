@@ -64,8 +64,10 @@ def random_operands(bits):
 def quantised(tile, name, online):
     """Return elements [P, F, 4] and scales [P / 8, F]."""
     dtype = np.dtype(getattr(ml_dtypes, name))
-    quantise = trainium3.quantize_mx if online else trainium3.quantize_offline
-    data, scale = quantise(tile if online else tile.astype(np.float64), dtype)
+    if online:
+        data, scale = trainium3.quantize_mx(tile, dtype, scale_rule="nki05")
+    else:
+        data, scale = trainium3.quantize_offline(tile.astype(np.float64), dtype)
     return data.reshape(PARTITIONS, -1, 4), scale.reshape(PARTITIONS // 8, -1)
 
 

@@ -106,8 +106,9 @@ def _activation(
     command: commands,
 ) -> None:
     partitions = data.shape[0]
-    if reduce_op is not None and operator_name(issue, "reduce_op", reduce_op) != "add":
-        raise issue.fail("reduce_op: must be add")
+    allowed = issue.release.activation_reductions
+    if reduce_op is not None and operator_name(issue, "reduce_op", reduce_op) not in allowed:
+        raise issue.fail(f"reduce_op: must be {', '.join(allowed)}; activate2 has others")
     first = issue.scalar("scale", scale, partitions, ("float32",))
     second: Any = 0.0
     if bias is not None:

@@ -46,8 +46,8 @@ def dma_copy(
     ``oob_mode.skip`` an index that is out of range leaves its place as it is. ``engine`` is the one that makes descriptors.
     """
     _queue(issue, priority, engine, dge_mode)
-    for name, each in (("dst", dst), ("src", src)):
-        issue.check(name, each, MEMORIES, starts=False)
+    issue.check("dst", dst, MEMORIES, starts=False)
+    issue.check("src", src, issue.release.copy_memories, starts=False)
     if dst.is_indirect() and src.is_indirect():
         raise issue.fail("dst and src: must not both have indices")
     if dst.size != src.size:

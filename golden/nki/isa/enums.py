@@ -9,6 +9,7 @@ from typing import Any
 
 from bitpath.golden.nki.machine.core import nc_version, present_core
 from bitpath.golden.nki.machine.issue import Issue
+from bitpath.golden.nki.machine.release import check_instruction
 
 # Operators and functions as kernels give them, ``nl.add`` or ``np.add``, by the names that golden takes.
 
@@ -131,4 +132,6 @@ def get_nc_version() -> nc_version:
 
 def get_nc_sub_version() -> int:
     """Return the revision of the silicon."""
-    return present_core().options.sub_version
+    options = present_core().options
+    check_instruction(options.own_release, "get_nc_sub_version")
+    return options.sub_version

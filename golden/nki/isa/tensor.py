@@ -1,6 +1,6 @@
 """NKI instructions of TensorE: matmuls without and with scales, and transposes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import nc_version
 from bitpath.golden.nki.machine.issue import CHIP, PSUM, SBUF, Issue, instruction
 from bitpath.golden.nki.machine.timeline import matmul_cycles, transpose_cycles
-from bitpath.golden.nki.memory.dtypes import SCALES, STORED, X4
+from bitpath.golden.nki.memory.dtypes import STORED, X4
 from bitpath.golden.nki.memory.storage import MATMUL_LAST
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT, SCALE_PARTITIONS, AccumulateFlag
@@ -23,7 +23,8 @@ from bitpath.golden.trainium3.matmul.instruction import accumulates
 #
 # ``accumulate``: True adds to what PSUM holds, False overwrites. With None each element is overwritten by the first matmul
 # that writes it since its tensor was allocated, and added to by later ones. Ref: ``nki.isa`` reference page, NKI 0.6; that the
-# state belongs to the element of an allocation is inferred from kernels that allocate tiles at one address.
+# state belongs to the element of an allocation is inferred from kernels that allocate tiles at one address. The release decides
+# whether ``psum_accumulate_flag`` stands at accumulate's place.
 
 
 FLOATS = ("float32", "tfloat32", "bfloat16", "float16", "float8_e4m3", "float8_e4m3fn", "float8_e5m2")
@@ -47,6 +48,7 @@ def nc_matmul(
     tile_position: tuple[int, ...] = (),
     tile_size: tuple[int, ...] = (),
     perf_mode: matmul_perf_mode = matmul_perf_mode.none,
+    *,
     psum_accumulate_flag: int | None = None,
 ) -> None:
     """Multiply: ``dst[m, n] = sum over p of stationary[p, m] * moving[p, n]``, in PSUM.
@@ -61,6 +63,8 @@ def nc_matmul(
     )
     if "float8_e4m3fn" in (stationary.dtype, moving.dtype):
         issue.needs_gen4("stationary and moving: float8_e4m3fn")
+        if not issue.release.matmul_e4m3fn:
+            raise issue.fail(f"stationary and moving: must not be float8_e4m3fn in release {issue.release.sdk}")
     double = perf_mode is matmul_perf_mode.double_row
     position, size = _pair(tile_position), _pair(tile_size)
     adds = _accumulation(issue, accumulate, psum_accumulate_flag)
@@ -81,7 +85,7 @@ def nc_matmul(
         return
     if double:
         left, right = (each.reshape(len(each), 2, -1) for each in (left, right))
-    _check_columns(issue, dst, right.shape[-1])
+    _check_columns(issue, dst, right.shape[-1], issue.release.most_moving)
     promised = is_stationary_onezero or is_moving_onezero
 
     def multiply(flag: int, present: np.ndarray | None) -> np.ndarray:
@@ -123,6 +127,7 @@ def nc_matmul_mx(
     tile_position: tuple[int, ...] | None = None,
     tile_size: tuple[int, ...] | None = None,
     accumulate: bool | None = None,
+    *,
     psum_accumulate_flag: int | None = None,
 ) -> None:
     """Multiply MX operands: [P, M] and [P, N] words of four elements, their scales spread over the quadrants' first rows.
@@ -139,7 +144,7 @@ def nc_matmul_mx(
             (elements.reshape(len(words), -1, 4), *_scales(issue, f"{name}_scale", scale, len(words), words.shape[1]))
         )
     (left, left_scale, left_offset), (right, right_scale, right_offset) = sides
-    _check_columns(issue, dst, right.shape[1])
+    _check_columns(issue, dst, right.shape[1], issue.release.most_moving_mx)
 
     def multiply(flag: int, present: np.ndarray | None) -> np.ndarray:
         return trainium3.nc_matmul_mx(
@@ -173,6 +178,11 @@ def _pair(values: tuple[int, ...] | None) -> tuple[int, int] | None:
 
 def _accumulation(issue: Issue, accumulate: bool | None, flag: int | None) -> bool | None:
     """Return accumulate, also from the flag of older kernels, which golden's `accumulates` reads or refuses."""
+    if accumulate is not None and not isinstance(accumulate, bool | np.bool_):
+        sentence = f"accumulate: must be True, False or None, not {accumulate!r}"
+        raise issue.fail(f"{sentence}; a flag is psum_accumulate_flag, at this place in release 2.27")
+    if flag is None and accumulate is None:
+        flag = issue.release.psum_accumulate_flag
     if flag is None:
         return accumulate
     if accumulate is not None:
@@ -180,17 +190,16 @@ def _accumulation(issue: Issue, accumulate: bool | None, flag: int | None) -> bo
     return accumulates(flag)
 
 
-def _check_columns(issue: Issue, dst: NkiTensor, columns: int) -> None:
+def _check_columns(issue: Issue, dst: NkiTensor, columns: int, most: Mapping[int, int]) -> None:
     if dst.dtype not in RESULTS:
         raise issue.fail(f"dst: dtype must be {' or '.join(RESULTS)}, not {dst.dtype}")
     if dst.dtype == "bfloat16":
         issue.needs_gen4("dst: bfloat16")
     limits = issue.core.options.limits
-    most = limits.most_moving[dst.itemsize]
-    if columns > most:
-        raise issue.fail(
-            f"moving: {columns} columns into {dst.dtype} results; {most} are allowed on {limits.version.name}"
-        )
+    allowed = (limits.most_moving or most)[dst.itemsize]
+    if columns > allowed:
+        where = f"on {limits.version.name}" if limits.most_moving else f"in release {issue.release.sdk}"
+        raise issue.fail(f"moving: {columns} columns into {dst.dtype} results; {allowed} are allowed {where}")
 
 
 def _accumulate(
@@ -235,7 +244,7 @@ def _check_present(issue: Issue, dst: NkiTensor, adds: np.ndarray, last: np.ndar
 
 def _scales(issue: Issue, name: str, scale: NkiTensor, partitions: int, columns: int) -> tuple[np.ndarray, int]:
     """Return scales as they lie in the quadrants from the view's quadrant on, [P, columns], and their offset in each."""
-    view = issue.check(name, scale, SBUF, SCALES, starts=False)
+    view = issue.check(name, scale, SBUF, issue.release.scale_dtypes, starts=False)
     issue.check_direct(name, view)
     issue.reads(view)
     first = view.partition

@@ -20,7 +20,7 @@ from bitpath.golden.nki.isa.enums import reduce_cmd as commands
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, byte_sizes, free_size, instruction
 from bitpath.golden.nki.machine.timeline import LEAST, gpsimd_cycles
-from bitpath.golden.nki.memory.dtypes import INTEGERS, SCALES, STORED, X4
+from bitpath.golden.nki.memory.dtypes import INTEGERS, STORED, X4
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_PARTITIONS
 from bitpath.golden.trainium3.declarations.vector import GPSIMD_XORWOW_STATES, XORWOW_STATES, XORWOW_WORDS
@@ -336,15 +336,15 @@ HALVES = ("bfloat16", "float16")
 def quantize_mx(issue: Issue, dst: NkiTensor, src: NkiTensor, dst_scale: NkiTensor) -> None:
     """Quantise [P, 4 F] to [P, F] words of four elements, and a scale for each 8 partitions of a word.
 
-    Bits as `bitpath.golden.trainium3.quantize_mx`. The scale of rows 8 b to 8 b + 7 goes to partition ``32 (b // 4) + b % 4`` of
+    Bits as `bitpath.golden.trainium3.quantize_mx`, by the release's scale rule. The scale of rows 8 b to 8 b + 7 goes to partition ``32 (b // 4) + b % 4`` of
     dst_scale; its other partitions stay.
     """
     issue.needs_gen4()
     issue.check("dst", dst, SBUF, tuple(X4))
-    issue.check("dst_scale", dst_scale, SBUF, SCALES, starts=False)
+    issue.check("dst_scale", dst_scale, SBUF, issue.release.scale_dtypes, starts=False)
     issue.check_direct("dst_scale", dst_scale)
-    values = issue.tile("src", src, CHIP, HALVES)
-    rule = issue.core.options.scale_rule
+    values = issue.tile("src", src, SBUF, HALVES)
+    rule = issue.core.options.scale_rule or issue.release.scale_rule
     data, scale = trainium3.quantize_mx(values, DTYPES[X4[dst.dtype]], scale_rule=rule.value)
     words = trainium3.pack_x4(data)
     issue.put("dst", dst, words)
@@ -465,9 +465,13 @@ def set_rng_seed(issue: Issue, src_seeds: NkiTensor) -> None:
 
 @instruction
 def rand_set_state(issue: Issue, src_seeds: NkiTensor, engine: engines = engines.gpsimd) -> None:
-    """Load the words of each partition's generators: 24 of VectorE, which needs gen4, or 6 of GpSimd."""
+    """Load the words of each partition's generators: 24 of VectorE, which needs gen4, or 6 of GpSimd.
+
+    VectorE's may lie where the release says, GpSimd's in SBUF.
+    """
     own = _state_engine(issue, engine)
-    words = issue.tile("src_seeds", src_seeds, SBUF, ("uint32",))
+    memories = SBUF if own == "gpsimd" else issue.release.seed_memories
+    words = issue.tile("src_seeds", src_seeds, memories, ("uint32",))
     count = STATES[own] * XORWOW_WORDS
     if words.shape[1] != count:
         raise issue.fail(f"src_seeds: must have {count} words in each partition on {own}, not {words.shape[1]}")

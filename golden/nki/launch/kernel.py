@@ -2,8 +2,9 @@
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import update_wrapper
 from inspect import signature
 from typing import Any
@@ -12,9 +13,11 @@ import ml_dtypes
 import numpy as np
 
 from bitpath.golden.nki.declarations.errors import ORDER, WARN, NkiValidationError, source_of
-from bitpath.golden.nki.machine.core import PRESENT, Machine, NeuronCore, Options, Stopped, Turns, hbm_tensor
+from bitpath.golden.nki.declarations.releases import Release
+from bitpath.golden.nki.machine.core import PRESENT, RELEASE, Machine, NeuronCore, Options, Stopped, Turns, hbm_tensor
 from bitpath.golden.nki.machine.placement import settle
 from bitpath.golden.nki.machine.queues import by_priority
+from bitpath.golden.nki.machine.release import named_release
 from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction, Times, times
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
 from bitpath.golden.nki.memory.tensor import NkiTensor
@@ -191,6 +194,7 @@ def run(
     kernel: Kernel | Callable,
     *args: Any,
     options: Options | None = None,
+    release: str | Release | None = None,
     watch: Callable[[Executed], None] | None = None,
     **kwargs: Any,
 ) -> Run:
@@ -201,6 +205,7 @@ def run(
     kernel : a kernel or a plain function, ``kernel[2]`` for two cores.
     args, kwargs : the kernel's arguments; numpy arrays become HBM tensors, and take back what the kernel writes into them.
     options : of the machine and its numerics.
+    release : in place of the options' release.
     watch : gets each instruction with the values that it read and wrote.
 
     Raises
@@ -209,7 +214,8 @@ def run(
     NotImplementedError : it uses what is not modelled; the sentence names it.
     """
     own = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
-    machine = Machine(options or Options(), own.cores or 1)
+    options = options or Options()
+    machine = Machine(options if release is None else replace(options, release=release), own.cores or 1)
     machine.watch = watch
     names = list(signature(own.function).parameters)
     named = [*zip(names, args, strict=False), *kwargs.items()]
@@ -267,6 +273,16 @@ def _on_core(core: NeuronCore, call: Callable[[], Any]) -> Any:
     PRESENT.set(core)
     WARN.set(core.machine.warn)
     return call()
+
+
+@contextmanager
+def release(name: str | Release) -> Iterator[None]:
+    """Run the kernels of a block as a release has it, where their options name none: also those that are called."""
+    token = RELEASE.set(named_release(name))
+    try:
+        yield
+    finally:
+        RELEASE.reset(token)
 
 
 def simulate(kernel: Kernel) -> Kernel:

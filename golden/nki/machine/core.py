@@ -13,6 +13,8 @@ from typing import Any, Literal
 import numpy as np
 
 from bitpath.golden.nki.declarations.errors import UNDEFINED, NkiValidationError, NkiWarning, invalid, kernel_line
+from bitpath.golden.nki.declarations.releases import NEWEST, Release
+from bitpath.golden.nki.machine.release import named_release
 from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.storage import Allocation, MemoryRegion, Storage
@@ -41,13 +43,13 @@ class Limits:
     version : the generation.
     partition_bytes : bytes of an SBUF partition.
     usable_bytes : those that kernels may allocate.
-    most_moving : columns of a matmul's moving operand, by bytes of the result's element.
+    most_moving : columns of a matmul's moving operand, by bytes of the result's element; None where the release says.
     """
 
     version: nc_version
     partition_bytes: int
     usable_bytes: int
-    most_moving: dict[int, int]
+    most_moving: dict[int, int] | None
 
 
 KIB = 1024
@@ -55,12 +57,14 @@ _RESERVED = 16 * KIB + 8
 """Bytes of a partition that kernels leave free. Inferred: kernels subtract them."""
 LIMITS = {
     "trn2": Limits(nc_version.gen3, 224 * KIB, 224 * KIB - _RESERVED, {4: 512, 2: 512}),
-    "trn3": Limits(nc_version.gen4, 256 * KIB, 256 * KIB - _RESERVED, {4: 4096, 2: 8192}),
+    "trn3": Limits(nc_version.gen4, 256 * KIB, 256 * KIB - _RESERVED, None),
 }
 """Limits by platform target."""
 TARGET = "NEURON_PLATFORM_TARGET_OVERRIDE"
 """The vendor's environment variable. Ref: "NKI simulator" guide."""
 ALIASES = {"gen3": "trn2", "gen4": "trn3"}
+RELEASE: ContextVar[str | Release] = ContextVar("release", default=NEWEST)
+"""The release of runs whose options name none."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +75,13 @@ class Options:
     ----------
     target : "trn3" or "trn2", whose limits hold; what the environment variable :data:`TARGET` says, or "trn3". The numerics
         are Trainium3's.
+    release : a name in `RELEASES` or a record: parameters, limits and rules of NKI's instructions.
     strict : whether undefined behaviour, :data:`UNDEFINED`, is an error.
     accepted : its kinds of which a strict run only warns.
     new_memory : what memory without an address holds at first: "nan", and 4 in integers, or "zero", for kernels that
         multiply what nothing has written by 0.
     strict_memory : whether it is an error that tensors in use at one time do not fit; else a warning.
-    scale_rule : rule of quantize_mx's scales.
+    scale_rule : rule of quantize_mx's scales; None for the release's.
     sum_order : order of sums along the free dimensions.
     cycles : preset of the cycle rules: "trainium3" or "trn2_doc".
     sub_version : revision of the silicon, which ``get_nc_sub_version`` returns.
@@ -88,12 +93,14 @@ class Options:
     accepted: tuple[str, ...] = ()
     new_memory: str = "nan"
     strict_memory: bool = False
-    scale_rule: ScaleRule = ScaleRule.OCP
+    scale_rule: ScaleRule | None = None
     sum_order: SumOrder = SumOrder.SERIAL
     cycles: str = "trainium3"
     dma_start: int = 0
     sub_version: int = 0
+    release: str | Release = field(default_factory=RELEASE.get)
     limits: Limits = field(init=False)
+    own_release: Release = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         target = ALIASES.get(self.target, self.target)
@@ -104,6 +111,7 @@ class Options:
         if not set(self.accepted) <= set(UNDEFINED):
             raise ValueError(f"accepted must be of {', '.join(UNDEFINED)}, not {self.accepted!r}")
         object.__setattr__(self, "limits", LIMITS[target])
+        object.__setattr__(self, "own_release", named_release(self.release))
 
 
 # Two cores that run by turns: a core runs until it waits for the other, so that every run is the same.

@@ -10,8 +10,10 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.nki.declarations.errors import NkiValidationError, invalid, kernel_line
+from bitpath.golden.nki.declarations.releases import Release
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import NeuronCore, nc_version, present_core
+from bitpath.golden.nki.machine.release import as_parameters
 from bitpath.golden.nki.machine.timeline import LEAST_DYNAMIC, RULES, CycleRules, Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, X4
 from bitpath.golden.nki.memory.storage import Access
@@ -79,6 +81,10 @@ class Issue:
     def rules(self) -> CycleRules:
         return RULES[self.core.options.cycles]
 
+    @property
+    def release(self) -> Release:
+        return self.core.options.own_release
+
     def fail(self, sentence: str) -> NkiValidationError:
         """Return the error of a broken rule."""
         return invalid(f"{self.opcode} {sentence}")
@@ -145,6 +151,8 @@ class Issue:
 
     def _check_indices(self, name: str, indices: Indirect | Columns) -> None:
         if isinstance(indices, Columns):
+            if not self.release.has_columns:
+                raise self.fail(f"{name}: must have no columns by index in release {self.release.sdk}")
             first = indices.index.partition
             if first % QUADRANT:
                 raise self.fail(f"{name}: its index must start at a multiple of {QUADRANT} partitions, not at {first}")
@@ -329,7 +337,7 @@ def byte_sizes(*tensors: Any) -> list[int]:
 def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:
     """Make an instruction of a function whose first parameter is its `Issue`; it takes ``name`` too, and returns its record.
 
-    Errors of golden become NkiValidationError with the kernel's line.
+    The release of the run decides the parameters. Errors of golden become NkiValidationError with the kernel's line.
     """
     opcode = function.__name__
 
@@ -337,16 +345,18 @@ def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:
     def run(*args: Any, name: str | None = None, **kwargs: Any) -> NkiInstruction:
         issue = Issue(present_core(), opcode, name or "")
         try:
-            function(issue, *args, **kwargs)
+            given = as_parameters(issue.release, opcode, names, args, kwargs)
+            function(issue, **given)
         except NkiValidationError:
             raise
         except NotImplementedError:
             raise
         except (TypeError, ValueError) as error:
             raise invalid(f"{opcode} {error}") from error
-        return issue.finish(lambda: own.bind(issue, *args, **kwargs).arguments)
+        return issue.finish(lambda: own.bind(issue, **given).arguments)
 
     own = inspect.signature(function)
+    _, *names = own.parameters
     shown = [
         *list(own.parameters.values())[1:],
         inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None),

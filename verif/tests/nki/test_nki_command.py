@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import trainium3
+from bitpath.golden.nki import NEWEST, RELEASES
 from bitpath.golden.scalar.checked import one_of
 
 RUN = ("nki", "kernels.py:scaled", "--args", "x.npz")
@@ -26,7 +27,7 @@ def test_a_kernel_of_a_file(bitpath, kernels, tmp_path):
     assert "kernels" not in sys.modules
     assert "   0   vector             1          64  tensor_scalar 1\n" in out
     assert "SBUF: 64 of 245,752 bytes of a partition at most\n" in out
-    assert "standing: documented\nout_0: float32 [4, 8]\n" in out
+    assert "\nrelease 2.33 on trn3\nstanding: documented\nout_0: float32 [4, 8]\n" in out
 
 
 def test_two_cores_give_the_bits_of_one(bitpath, kernels, tmp_path):
@@ -119,6 +120,35 @@ def test_warnings_are_printed_and_strict_makes_them_errors(bitpath, kernels, tmp
     assert (status, out) == (2, "")
     assert err == "bitpath: tensor_1: bytes are read that nothing has written (kernels.py:35)\n"
     assert not (tmp_path / "out.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "scale"),
+    [
+        ((), 120),
+        (("--release", "2.30"), 119),
+        (("--scale-rule", "ocp"), 119),
+        (("--release", "2.30", "--scale-rule", "nki05", "--target", "trn3"), 120),
+    ],
+)
+def test_a_release_and_a_scale_rule(bitpath, tmp_path, kernels, options, scale):
+    """The scale of a block of ones is 2**(0 - 7) from 2.31 on, and 2**(0 - 8) before."""
+    np.savez(tmp_path / "y.npz", x=np.ones((32, 32), np.float16))
+    assert bitpath("nki", "kernels.py:quantised", "--args", "y.npz", "-o", "out.npz", *options)[0] == 0
+    assert (np.load(tmp_path / "out.npz")["out_0"][:4] == scale).all()
+
+
+def test_a_release_and_a_target_of_the_command(bitpath, kernels):
+    help_of = " ".join(bitpath("nki", "--help")[1].split())
+    first, *_, last = RELEASES
+    assert f"{first} to {last}, whose instructions" in help_of
+    assert f"[default: {NEWEST}]" in help_of
+    line = ("nki", "kernels.py:quantised", "--args", "x.npz")
+    sentence = f"bitpath: release must be {', '.join(RELEASES)} or a Release, not '2.26'\n"
+    assert bitpath(*line, "--release", "2.26") == (2, "", sentence)
+    status, _, err = bitpath(*line, "--target", "trn2")
+    assert status == 2
+    assert err.startswith("bitpath: quantize_mx needs gen4, not gen3 (kernels.py:")
 
 
 def test_json_and_quiet(bitpath, kernels):
@@ -234,7 +264,7 @@ SUFFIXES = (
 )
 
 OLD = "kernels of NKI 0.1 (masks, mgrid, block dimensions, neuronxcc.nki) are out of scope"
-HAS = "it has scaled, unwritten, product, words, stops, nothing, unknown or checks"
+HAS = "it has scaled, unwritten, product, words, stops, nothing, unknown, checks or quantised"
 PLAIN = "must be bool, float32, float16 or an integer of at most 32 bits, or end with a dtype as x:bfloat16, not"
 MISTAKES = [
     ("kernels.py", "a kernel must be FILE:KERNEL, for example rows.py:softmax, not 'kernels.py'"),
