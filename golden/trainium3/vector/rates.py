@@ -16,6 +16,7 @@ from bitpath.golden.trainium3.declarations.rates import (
     TARGETS,
     TRAINIUM2,
     TRAINIUM3,
+    CoreRates,
     FlowRates,
     Target,
 )
@@ -317,22 +318,37 @@ def engine_cycles(
     elif op == "rand2":
         cycles = ceil(n / rates.random_words)
     else:
-        width = _width(engine, op, narrow, contiguous and "psum" not in places)
+        width = lane_width(rates, engine, op, narrow=narrow, fast=contiguous and "psum" not in places)
         if max(strides) > rates.stride_bytes:
             width = max(1, width // 2)
         cycles = inputs * ceil(n / (1 if indirect else width))
     return max(rates.interval, cycles) + (rates.read_register if read_register else 0)
 
 
-def _width(engine: str, op: str, narrow: bool, fast: bool) -> int:
-    """Return w, the elements of a lane and cycle; `fast` operands lie in SBUF without stride."""
-    rates = CORE_RATES.numerics
+def lane_width(rates: CoreRates, engine: str, op: str, *, narrow: bool, fast: bool) -> int:
+    """Return w, the elements of a lane and cycle.
+
+    Parameters
+    ----------
+    rates : of the machine.
+    engine, op : as `engine_cycles`; every other instruction of VectorE has the width of tensor_reduce.
+    narrow : whether all operands are narrow floats.
+    fast : whether they lie in SBUF without stride.
+    """
+    if engine == "gpsimd":
+        return rates.gpsimd
     if engine == "scalar":
         mode = op in ("tensor_copy", "tensor_scalar") and narrow
         return rates.scalar_narrow if mode else rates.scalar_wide
     if op == "transpose":
         return 1
-    return rates.vector_narrow if narrow and fast and op not in _TWO_TENSORS else rates.vector_wide
+    if op == "exponential":
+        return rates.exponential
+    if op in _TWO_TENSORS:
+        return rates.vector_pair
+    if narrow and (op in rates.vector_modes or not rates.vector_modes):
+        return rates.vector_narrow if fast else rates.vector_mode
+    return rates.vector_wide
 
 
 def _size(dtype: Any) -> tuple[int, bool]:
@@ -395,7 +411,7 @@ def rates_table() -> tuple[Rate, ...]:
         ),
         Rate(
             quantity="DMA engine, bus",
-            value=bus * hertz / 10**9,
+            value=float(bus * hertz / 10**9),
             unit="GB/s",
             formula=f"{bus} bytes * {rates.engine_mhz} MHz",
             source=documented("DMA"),

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from bitpath.golden.machines import MACHINES
 from bitpath.golden.trainium3 import engine_cycles, flow_latency, latency_rows, latency_table, rates_table, tile_latency
-from bitpath.golden.trainium3.declarations.rates import CORE_RATES, TARGETS, TRAINIUM2, TRAINIUM3
-from bitpath.golden.trainium3.vector.rates import OPERATIONS
+from bitpath.golden.trainium3.declarations.rates import CORE_RATES, TARGETS, TRAINIUM2, TRAINIUM2_CORE_RATES, TRAINIUM3
+from bitpath.golden.trainium3.vector.rates import OPERATIONS, lane_width
 from bitpath.sim.__main__ import cli
 
 # Rates of the three machines against published figures, and the cycles of the engines' instructions.
@@ -111,6 +111,8 @@ SBUF, PSUM = "sbuf", "psum"
         (("vector", "scalar_tensor_tensor", 512, (BF, F32, BF), (SBUF, PSUM, SBUF)), 512),
         (("vector", "tensor_tensor", 511, (BF, BF, BF), (SBUF, SBUF, SBUF)), 512),
         (("vector", "quantize_mx", 512, (BF, F8), (SBUF, SBUF)), 128),
+        (("vector", "exponential", 512, (BF, BF), (SBUF, SBUF)), 128),
+        (("vector", "exponential", 512, (F32, F32), (PSUM, SBUF)), 128),
         (("vector", "reciprocal", 8, (F32, F32), (SBUF, SBUF)), 64),
         (("vector", "reciprocal", 9, (F32, F32), (SBUF, SBUF)), 72),
         (("vector", "rand2", 512, (F32,), (SBUF,)), 128),
@@ -119,6 +121,28 @@ SBUF, PSUM = "sbuf", "psum"
 )
 def test_cycles(call, cycles):
     assert engine_cycles(*call) == cycles
+
+
+@pytest.mark.parametrize("dtype", [BF, F32])
+def test_exponential_is_four_times_as_fast_as_the_activation(dtype):
+    """ARCH3, Fast Exponential Evaluation."""
+    call = 4096, (dtype, dtype), (SBUF, SBUF)
+    assert engine_cycles("scalar", "activation", *call) == 4 * engine_cycles("vector", "exponential", *call) == 4096
+
+
+@pytest.mark.parametrize(
+    ("op", "narrow", "fast", "width"),
+    [
+        ("tensor_copy", True, True, 4),
+        ("tensor_scalar", True, False, 2),
+        ("tensor_scalar", False, True, 1),
+        ("tensor_reduce", True, True, 1),
+        ("tensor_tensor", True, True, 1),
+    ],
+)
+def test_widths_of_trainium2(op, narrow, fast, width):
+    """ARCH2, performance mode: tensor_copy and tensor_scalar alone; COST's element a cycle for the others."""
+    assert lane_width(TRAINIUM2_CORE_RATES.numerics, "vector", op, narrow=narrow, fast=fast) == width
 
 
 def test_options_of_cycles():
