@@ -205,7 +205,7 @@ def run(
     high = [core.high_water() for core in cores]
     return Run(
         outputs=results(outputs, [*positional, *keywords.values()]),
-        cycles=times(machine.instructions),
+        cycles=times(machine.instructions, machine.options.rates),
         instructions=tuple(machine.instructions),
         warnings=tuple(machine.messages.values()),
         standing=standing_of(each.keys for each in machine.instructions),

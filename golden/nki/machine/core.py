@@ -13,12 +13,13 @@ from typing import Any, Literal
 import numpy as np
 
 from bitpath.golden.nki.declarations.errors import NkiWarning, invalid, kernel_line
-from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction
+from bitpath.golden.nki.machine.timeline import RATES, Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.storage import Allocation, Allocator, MemoryRegion, Storage
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES, PSUM_PARTITION_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, ScaleRule
+from bitpath.golden.trainium3.declarations.rates import CoreRates
 from bitpath.golden.trainium3.declarations.vector import SumOrder
 
 # Options of a run: the machine, its numerics, and how strict the model is.
@@ -39,12 +40,14 @@ class Limits:
     Attributes
     ----------
     version : the generation.
+    rates : name of its rates.
     partition_bytes : bytes of an SBUF partition.
     usable_bytes : those that kernels may allocate.
     most_moving : columns of a matmul's moving operand, by bytes of the result's element.
     """
 
     version: nc_version
+    rates: str
     partition_bytes: int
     usable_bytes: int
     most_moving: dict[int, int]
@@ -54,8 +57,8 @@ KIB = 1024
 _RESERVED = 16 * KIB + 8
 """Bytes of a partition that kernels leave free. Inferred: kernels subtract them."""
 LIMITS = {
-    "trn2": Limits(nc_version.gen3, 224 * KIB, 224 * KIB - _RESERVED, {4: 512, 2: 512}),
-    "trn3": Limits(nc_version.gen4, 256 * KIB, 256 * KIB - _RESERVED, {4: 4096, 2: 8192}),
+    "trn2": Limits(nc_version.gen3, "trainium2", 224 * KIB, 224 * KIB - _RESERVED, {4: 512, 2: 512}),
+    "trn3": Limits(nc_version.gen4, "trainium3", 256 * KIB, 256 * KIB - _RESERVED, {4: 4096, 2: 8192}),
 }
 """Limits by platform target."""
 TARGET = "NEURON_PLATFORM_TARGET_OVERRIDE"
@@ -77,7 +80,8 @@ class Options:
     strict_memory : whether a tensor that finds no place is an error; else it gets memory of its own.
     scale_rule : rule of quantize_mx's scales.
     sum_order : order of sums along the free dimensions.
-    cycles : preset of the cycle rules: "trainium3" or "trn2_doc".
+    cycles : rates of the instructions: "trainium3", "trainium2" or "trn2_doc", which is Trainium2 by the printed costs alone;
+        those of the target by default.
     sub_version : revision of the silicon, which ``get_nc_sub_version`` returns.
     dma_start : cycles of 1.2 GHz that each DMA instruction takes beside its bytes.
     """
@@ -88,7 +92,7 @@ class Options:
     strict_memory: bool = False
     scale_rule: ScaleRule = ScaleRule.OCP
     sum_order: SumOrder = SumOrder.SERIAL
-    cycles: str = "trainium3"
+    cycles: str = ""
     dma_start: int = 0
     sub_version: int = 0
     limits: Limits = field(init=False)
@@ -99,7 +103,14 @@ class Options:
             raise ValueError(f"target must be trn3 (gen4) or trn2 (gen3), not {self.target!r}")
         if self.new_memory not in ("nan", "zero"):
             raise ValueError(f"new_memory must be nan or zero, not {self.new_memory!r}")
+        if self.cycles not in ("", *RATES):
+            raise ValueError(f"cycles must be {', '.join(RATES)}, not {self.cycles!r}")
         object.__setattr__(self, "limits", LIMITS[target])
+
+    @property
+    def rates(self) -> CoreRates:
+        """Clocks and rates of the engines."""
+        return RATES[self.cycles or self.limits.rates]
 
 
 # Two cores that run by turns: a core runs until it waits for the other, so that every run is the same.
@@ -214,7 +225,8 @@ class NeuronCore:
     grid : whether the launch gave a grid, if only of one core.
     sbuf, psum : bytes.
     scalar_registers, vector_registers : accumulators of ScalarE and VectorE, float32 [128].
-    meetings : meetings with the other core so far.
+    meetings, blocks : meetings with the other core, and ``no_reorder`` blocks so far.
+    ordered : number of the present ``no_reorder`` block, 0 outside.
     lists : "tensor" or "vector": whose lists of offsets the present instruction reads.
     """
 
@@ -230,7 +242,7 @@ class NeuronCore:
         self.scalar_registers = np.zeros(PARTITIONS, np.float32)
         self.vector_registers = np.zeros(PARTITIONS, np.float32)
         self.random: dict[str, Any] = {}
-        self.meetings = 0
+        self.meetings = self.ordered = self.blocks = 0
         self.lists: Literal["tensor", "vector"] = "vector"
         self._shared_calls = 0
         self._names = 0

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from math import prod
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,14 @@ from bitpath.golden import trainium3
 from bitpath.golden.nki.declarations.errors import NkiValidationError, invalid, kernel_line
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import NeuronCore, nc_version, present_core
-from bitpath.golden.nki.machine.timeline import LEAST_DYNAMIC, RULES, CycleRules, Executed, NkiInstruction
-from bitpath.golden.nki.memory.dtypes import STORED, X4
+from bitpath.golden.nki.machine.timeline import CLOCK_MHZ, LEAST_DYNAMIC, Executed, NkiInstruction
+from bitpath.golden.nki.memory.dtypes import STORED, X4, is_float
 from bitpath.golden.nki.memory.storage import Access
 from bitpath.golden.nki.memory.tensor import Columns, Indirect, NkiTensor, merged
 from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT
+from bitpath.golden.trainium3.declarations.rates import CoreRates
+from bitpath.golden.trainium3.vector.rates import lane_width
 
 # Views that share bytes at a shift: an instruction may overwrite elements that it still has to read.
 #
@@ -64,6 +66,7 @@ class Issue:
         self.core, self.opcode, self.name = core, opcode, name
         self.engine, self.cycles, self.meeting, self._least = "sync", 1, 0, 1
         core.lists = "tensor" if opcode.startswith("nc_matmul") else "vector"
+        self._more: dict[str, Any] = {}
         self._sources: list[NkiTensor] = []
         self._reads: list[Access] = []
         self._writes: list[Access] = []
@@ -73,8 +76,8 @@ class Issue:
         self._results: dict[str, np.ndarray] = {}
 
     @property
-    def rules(self) -> CycleRules:
-        return RULES[self.core.options.cycles]
+    def rates(self) -> CoreRates:
+        return self.core.options.rates
 
     def fail(self, sentence: str) -> NkiValidationError:
         """Return the error of a broken rule."""
@@ -84,9 +87,16 @@ class Issue:
         """Say which choices the result depends on."""
         self._keys.update(keys)
 
-    def on(self, engine: str, cycles: int) -> None:
-        """Set the engine and the cycles."""
-        self.engine, self.cycles = engine, int(cycles)
+    def on(self, engine: str, cycles: int, **more: Any) -> None:
+        """Set the engine, the cycles, and other fields of the record."""
+        self.engine, self.cycles, self._more = engine, int(cycles), more
+
+    def transfer(self, loads: dict[int, int], *, share: float = 1.0, factor: int = 1) -> None:
+        """Set the cycles of a DMA: the bytes of each DMA engine, at a share of its rate, ``factor`` times."""
+        rate = share * self.rates.dma_achieved_gb_per_s * 1000 / CLOCK_MHZ
+        start = self.core.options.dma_start
+        shares = {engine: factor * (start + ceil(size / rate)) for engine, size in loads.items()}
+        self.on("dma", max(shares.values(), default=start), shares=shares)
 
     def meet(self, what: tuple, given: Any) -> Any:
         """Wait for the other core, which meets for the same; return its value."""
@@ -94,12 +104,27 @@ class Issue:
         self.meeting = self.core.meetings
         return found
 
-    def elementwise(self, engine: str, *tensors: Any, factor: int = 1, extra: int = 0) -> None:
-        """Set engine and cycles of an instruction on tiles: max(64, factor * N / w) + extra."""
-        self.on(
+    def elementwise(self, engine: str, *tensors: Any, factor: int = 1, extra: int = 0, halved: bool = False) -> None:
+        """Set engine and cycles of an instruction on tiles: max(64, factor * N / w) + extra, with half of N if halved."""
+        views = [each for each in tensors if isinstance(each, NkiTensor)]
+        n = -(-free_size(*views) // (2 if halved else 1))
+        self.on(engine, max(self.rates.interval, -(-factor * n // self._width(engine, views))) + extra)
+
+    def _width(self, engine: str, views: Sequence[NkiTensor]) -> int:
+        """Return w, the elements of a lane and cycle: 1 with columns by index; a stride above 16 bytes halves it."""
+        rates = self.rates
+        if any(isinstance(each.indices, Columns) for each in views):
+            return 1
+        strides = [each.itemsize * abs(_innermost(each)) for each in views]
+        op = {"nc_transpose": "transpose"}.get(self.opcode, self.opcode)
+        width = lane_width(
+            rates,
             engine,
-            self.rules.elementwise(engine, free_size(*tensors), *byte_sizes(*tensors), factor=factor, extra=extra),
+            op,
+            narrow=all(is_float(each.dtype) and each.itemsize in rates.narrow_bytes for each in views),
+            fast=all(each.allocation.buffer == "sbuf" and _innermost(each) == 1 for each in views),
         )
+        return max(1, width // 2) if engine != "gpsimd" and max(strides) > rates.stride_bytes else width
 
     def check(
         self,
@@ -293,6 +318,8 @@ class Issue:
             reads=tuple(self._reads),
             writes=tuple(self._writes),
             meeting=self.meeting,
+            ordered=self.core.ordered,
+            **self._more,
         )
         machine = self.core.machine
         machine.instructions.append(made)
@@ -306,9 +333,10 @@ def free_size(*tensors: Any) -> int:
     return max(prod(each.shape[1:]) for each in tensors if isinstance(each, NkiTensor))
 
 
-def byte_sizes(*tensors: Any) -> list[int]:
-    """Return the bytes of an element of each operand that is a tensor."""
-    return [each.itemsize for each in tensors if isinstance(each, NkiTensor)]
+def _innermost(tensor: NkiTensor) -> int:
+    """Return the innermost stride in elements; 1 where a partition has one element."""
+    dims = merged(tensor.dims)
+    return dims[-1][1] if dims else 1
 
 
 def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:
