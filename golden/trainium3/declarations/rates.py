@@ -256,6 +256,11 @@ class FlowRates:
     ----------
     vector_ghz, scalar_ghz, tensor_ghz : clocks.
     dma_gb_per_s : bytes that a core moves, in 10**9 a second.
+    dma_start_us : microseconds from a transfer's semaphore to its first byte.
+    dma_engines : DMA engines of a core.
+    descriptor_us : microseconds of the shortest descriptor.
+    gamma_bytes : bytes of the descriptors in which gamma is loaded.
+    short_cycles : cycles of an instruction on one number for each partition, and of reading a reduction's register.
     cores : cores that share the rows.
     square_cycles : cycles of ScalarE's activation_reduce, for an element of a partition.
     multiply_cycles : cycles of VectorE's scalar_tensor_tensor, BF16 with FP32.
@@ -268,6 +273,11 @@ class FlowRates:
     scalar_ghz: float
     tensor_ghz: float
     dma_gb_per_s: float
+    dma_start_us: float
+    dma_engines: int
+    descriptor_us: float
+    gamma_bytes: int
+    short_cycles: int
     cores: int
     square_cycles: Fraction
     multiply_cycles: Fraction
@@ -283,6 +293,11 @@ TRAINIUM2 = preset(
     scalar_ghz=(1.2, documented("ARCH2, ARCH3: 1.2 GHz")),
     tensor_ghz=(2.4, inferred("ARCH2, ARCH3: the peak rates in FP8 and BF16 are those of 128 x 128 PEs at 2.4 GHz")),
     dma_gb_per_s=(362, inferred("ARCH2: the HBM's 2.9 TB/s, shared by eight cores")),
+    dma_start_us=(1.3, documented("BW: 1300 ns from the semaphore to the start")),
+    dma_engines=(DMA_ENGINES, documented("ARCH2, DMA: 16 of a core")),
+    descriptor_us=(0.108, inferred("DMA's figure has its knee at 2485 bytes; BW: 23 bytes a ns")),
+    gamma_bytes=(4, inferred("SPEC, Phase 1: several small, 4-byte loads of gamma; that all are so small is inferred")),
+    short_cycles=(64, documented("COST: the shortest instruction; ARCH1: reading a register")),
     cores=(2, documented("SPEC, Performance Targets: LNC=2")),
     square_cycles=(Fraction(1), documented("ARCH2: ScalarE, an element of each of 128 partitions a cycle")),
     multiply_cycles=(Fraction(2), inferred("two tensor operands, one of them FP32 in PSUM, at an operand a cycle")),
@@ -299,6 +314,7 @@ TRAINIUM3 = TRAINIUM2.variant(
     "trainium3_rates",
     vector_ghz=(1.2, documented("ARCH3: 1.2 GHz")),
     dma_gb_per_s=(587.5, inferred("ARCH3: the HBM's 4.7 TB/s, shared by eight cores")),
+    descriptor_us=(0.075, TRAINIUM3_DMA.sources["descriptor_cycles"]),
     cores=(2, chosen("as in SPEC's targets")),
     square_cycles=(Fraction(1), documented("ARCH3: ScalarE, 128 elements a cycle where one is FP32")),
     multiply_cycles=(
