@@ -17,6 +17,7 @@ from bitpath.golden.nki.machine.timeline import RATES, Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.storage import Allocation, Allocator, MemoryRegion, Storage
 from bitpath.golden.nki.memory.tensor import NkiTensor
+from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES, PSUM_PARTITION_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, ScaleRule
 from bitpath.golden.trainium3.declarations.rates import CoreRates
@@ -83,7 +84,7 @@ class Options:
     cycles : rates of the instructions: "trainium3", "trainium2" or "trn2_doc", which is Trainium2 by the printed costs alone;
         those of the target by default.
     sub_version : revision of the silicon, which ``get_nc_sub_version`` returns.
-    dma_start : cycles of 1.2 GHz that each DMA instruction takes beside its bytes.
+    dma_start : cycles of 1.2 GHz from a DMA's trigger to its first byte; documented.
     """
 
     target: str = field(default_factory=lambda: os.environ.get(TARGET, "trn3"))
@@ -93,7 +94,7 @@ class Options:
     scale_rule: ScaleRule = ScaleRule.OCP
     sum_order: SumOrder = SumOrder.SERIAL
     cycles: str = ""
-    dma_start: int = 0
+    dma_start: int = TRAINIUM3_DMA.numerics.start_cycles
     sub_version: int = 0
     limits: Limits = field(init=False)
 

@@ -94,9 +94,8 @@ class Issue:
     def transfer(self, loads: dict[int, int], *, share: float = 1.0, factor: int = 1) -> None:
         """Set the cycles of a DMA: the bytes of each DMA engine, at a share of its rate, ``factor`` times."""
         rate = share * self.rates.dma_achieved_gb_per_s * 1000 / CLOCK_MHZ
-        start = self.core.options.dma_start
-        shares = {engine: factor * (start + ceil(size / rate)) for engine, size in loads.items()}
-        self.on("dma", max(shares.values(), default=start), shares=shares)
+        shares = {engine: factor * ceil(size / rate) for engine, size in loads.items()}
+        self.on("dma", max(shares.values(), default=0), shares=shares, wait=self.core.options.dma_start)
 
     def meet(self, what: tuple, given: Any) -> Any:
         """Wait for the other core, which meets for the same; return its value."""

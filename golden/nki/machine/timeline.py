@@ -8,9 +8,10 @@ never missing.
 
 The scheduler is free to reorder independent instructions outside ``nl.no_reorder``: an instruction takes the first gap of its
 engine that is long enough. TensorE issues in the kernel's order by the rule of `bitpath.golden.trainium3.issue`, with background
-transposes and tiles side by side. A DMA transfer takes each of its DMA engines for that engine's bytes.
+transposes and tiles side by side. A DMA transfer starts 1300 ns behind its trigger, and takes each of its DMA engines for that
+engine's bytes.
 
-Ref: "Trainium/Inferentia2 Architecture Guide for NKI"; "NKI DMA overview"; ``nki.language`` reference page, ``no_reorder``;
+Ref: "Trainium/Inferentia2 Architecture Guide for NKI"; "NKI DMA overview"; "NKI DMA bandwidth guide"; ``nki.language`` reference page, ``no_reorder``;
 AWS Neuron documentation, 2026-08. That the first gap is taken, and that TensorE's order stays, is chosen.
 """
 
@@ -74,7 +75,7 @@ class NkiInstruction:
     reads, writes : bytes that it touched.
     meeting : number, from 1 on, of the meeting of both cores that it is part of; 0 for none.
     transpose, tile : of TensorE, as `bitpath.golden.trainium3.TensorInstruction` has them.
-    shares : cycles of each DMA engine.
+    shares, wait : cycles of each DMA engine, and those of 1.2 GHz from the trigger to the first byte.
     ordered : number, from 1 on, of the ``no_reorder`` block that it is part of; 0 for none.
     after : instructions that it must follow, by ``depends_on``.
     """
@@ -93,6 +94,7 @@ class NkiInstruction:
     transpose: bool = False
     tile: tuple[int, int, int, int] | None = None
     shares: dict[int, int] = field(default_factory=dict)
+    wait: int = 0
     ordered: int = 0
     after: list["NkiInstruction"] = field(default_factory=list)
 
@@ -304,7 +306,7 @@ class _Schedule:
         starts, ends = [], []
         for engine, cycles in each.shares.items():
             lane = self._lanes[each.core, each.engine, engine]
-            starts.append(lane.first(earliest, cycles))
+            starts.append(lane.first(earliest + each.wait, cycles))
             ends.append(lane.take(starts[-1], cycles))
         return min(starts), max(ends)
 

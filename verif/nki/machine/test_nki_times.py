@@ -18,6 +18,7 @@ with nki.installed():
     import nki.language as nl
 
 F32 = "float32"
+AT_ONCE = nki.Options(dma_start=0)
 
 
 def test_a_core_waits_for_what_the_other_sends():
@@ -29,7 +30,7 @@ def test_a_core_waits_for_what_the_other_sends():
         nisa.memset(own if core == 0 else own[:, 0:8], 1.0)
         nisa.sendrecv(own[:, 0:8], theirs[:, 0:8], 1 - core, 1 - core, 0)
 
-    spans = nki.run(nki.jit(kernel)[2]).cycles.spans
+    spans = nki.run(nki.jit(kernel)[2], options=AT_ONCE).cycles.spans
     assert [span.start for span in spans if span.instruction.opcode == "sendrecv"] == [1024 + 64] * 2
 
 
@@ -37,7 +38,7 @@ def on_two_cores(kernel):
     """Return (core, opcode, start) of each instruction of two cores."""
     return [
         (span.instruction.core, span.instruction.opcode, span.start)
-        for span in nki.run(nki.jit(kernel)[2]).cycles.spans
+        for span in nki.run(nki.jit(kernel)[2], options=AT_ONCE).cycles.spans
     ]
 
 
@@ -82,7 +83,7 @@ def test_the_same_engine_of_two_cores_has_latency():
         out = nl.ndarray((4, 8), F32, nl.shared_hbm)
         nisa.dma_copy(out, nl.ndarray((4, 8), F32))
 
-    first, second = nki.run(nki.jit(kernel)[2]).cycles.spans
+    first, second = nki.run(nki.jit(kernel)[2], options=AT_ONCE).cycles.spans
     assert (first.start, second.start) == (0, first.end + 64)
 
 
@@ -97,7 +98,8 @@ def test_a_core_keeps_a_tile_until_the_other_has_received_it():
         if core == 0:
             nisa.memset(own[:, 0:8], 2.0)
 
-    spans = {(s.instruction.core, s.instruction.opcode): s for s in nki.run(nki.jit(kernel)[2]).cycles.spans}
+    run = nki.run(nki.jit(kernel)[2], options=AT_ONCE)
+    spans = {(s.instruction.core, s.instruction.opcode): s for s in run.cycles.spans}
     sent = spans[0, "sendrecv"]
     assert sent.start == spans[1, "sendrecv"].start == 1024 + 64
     assert spans[0, "memset"].start == sent.end + 64
@@ -310,11 +312,16 @@ def test_cycles_as_printed_for_trainium2(opcode, cycles, kernel):
     assert last(kernel, opcode, cycles="trn2_doc").cycles == cycles
 
 
-def test_a_start_up_time_of_dma():
-    assert (
-        last(lambda: moved(128, 64), "dma_copy", dma_start=1000).cycles
-        == 1000 + last(lambda: moved(128, 64), "dma_copy").cycles
-    )
+def test_a_transfer_starts_behind_its_trigger():
+    """1300 ns pass before the first byte, in which the DMA engines serve others: two transfers follow each other at once."""
+
+    def kernel():
+        for tile in [nl.ndarray((128, 64), F32) for _ in range(2)]:
+            nisa.dma_copy(tile, nl.ndarray((128, 64), F32, nl.private_hbm))
+
+    cycles = last(kernel, "dma_copy").cycles
+    assert starts(kernel) == [("dma_copy", 1560), ("dma_copy", 1560 + cycles)]
+    assert last(kernel, "dma_copy", dma_start=0).cycles == cycles
 
 
 def numbers(*shape, dtype=np.float32):
@@ -353,7 +360,7 @@ def test_the_schedule_adds_up(name):
         max(sum(each for (own, _), each in sums.items() if own == core) for core in cores)
     )
     assert run.cycles.overlapped == max(span.end for span in run.cycles.spans)
-    assert run.cycles.overlapped <= sum(sums.values()) + 64 * len(run.instructions)
+    assert run.cycles.overlapped <= sum(sums.values()) + (1560 + 64) * len(run.instructions)
 
 
 def starts(kernel):
@@ -521,6 +528,27 @@ def test_no_gap_behind_a_barrier_is_filled_in_front_of_it():
     assert [start for _, opcode, start in found if opcode == "iota"] == [barrier + 64] * 2
 
 
+@pytest.mark.parametrize("target", ["trn2", "trn3"])
+def test_matmuls_do_not_wait_for_the_tiles_before(target):
+    """Tiles of PSUM are set to 0, filled by eight matmuls and copied out: TensorE is busy from its first matmul to its last.
+
+    In the kernel's order VectorE would set the next tile to 0 behind the copy of the one before.
+    """
+
+    def kernel():
+        left, right = sbuf(128, 128, dtype=BF), sbuf(128, 512, dtype=BF)
+        banks, out = [bank(128, 512) for _ in range(2)], [nl.ndarray((128, 512), BF) for _ in range(2)]
+        for k in range(4):
+            nisa.memset(banks[k % 2], 0.0)
+            for step in range(8):
+                nisa.nc_matmul(banks[k % 2], left, right, accumulate=step > 0)
+            nisa.tensor_copy(out[k % 2], banks[k % 2])
+
+    spans = nki.run(kernel, options=nki.Options(target=target)).cycles.spans
+    matmuls = [span for span in spans if span.instruction.engine == "tensor"]
+    assert matmuls[-1].end - matmuls[0].start == 32 * 512 / 2
+
+
 # DMA: each engine for its bytes, and B += A of SBUF.
 
 
@@ -532,8 +560,9 @@ def test_transfers_of_other_engines_run_side_by_side():
         for tile in tiles:
             nisa.dma_copy(tile, nl.ndarray((8, 512), F32, nl.private_hbm))
 
-    assert starts(lambda: kernel(8)) == [("dma_copy", 0), ("dma_copy", 0)]
-    assert starts(lambda: kernel(0)) == [("dma_copy", 0), ("dma_copy", last(lambda: kernel(0), "dma_copy").cycles)]
+    assert starts(lambda: kernel(8)) == [("dma_copy", 1560), ("dma_copy", 1560)]
+    cycles = last(lambda: kernel(0), "dma_copy").cycles
+    assert starts(lambda: kernel(0)) == [("dma_copy", 1560), ("dma_copy", 1560 + cycles)]
 
 
 def added(dtype=F32, other=None, place=sbuf, swapped=False, **options):
