@@ -409,6 +409,7 @@ def _random_engine(issue: Issue, chosen: engines, default: str) -> str:
 
 def _states(issue: Issue, engine: str) -> np.ndarray:
     """Return the states of an engine; those of seed 0 unless a kernel has set them."""
+    issue.keeps_order("generators")
     return issue.core.random.setdefault(engine, trainium3.seeded_state(0)[:, : STATES[engine]])
 
 
@@ -458,6 +459,7 @@ def set_rng_seed(issue: Issue, src_seeds: NkiTensor) -> None:
     if seeds.shape != (1, 1):
         raise issue.fail(f"src_seeds: must have shape (1, 1), not {src_seeds.shape}")
     issue.core.random["vector"] = trainium3.seeded_state(int(seeds.view(np.uint32)[0, 0]))
+    issue.keeps_order("generators")
     issue.uses("rng")
     issue.on("vector", LEAST)
 

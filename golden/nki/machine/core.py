@@ -41,14 +41,12 @@ class Limits:
     Attributes
     ----------
     version : the generation.
-    rates : name of its rates.
     partition_bytes : bytes of an SBUF partition.
     usable_bytes : those that kernels may allocate.
     most_moving : columns of a matmul's moving operand, by bytes of the result's element.
     """
 
     version: nc_version
-    rates: str
     partition_bytes: int
     usable_bytes: int
     most_moving: dict[int, int]
@@ -58,8 +56,8 @@ KIB = 1024
 _RESERVED = 16 * KIB + 8
 """Bytes of a partition that kernels leave free. Inferred: kernels subtract them."""
 LIMITS = {
-    "trn2": Limits(nc_version.gen3, "trainium2", 224 * KIB, 224 * KIB - _RESERVED, {4: 512, 2: 512}),
-    "trn3": Limits(nc_version.gen4, "trainium3", 256 * KIB, 256 * KIB - _RESERVED, {4: 4096, 2: 8192}),
+    "trn2": Limits(nc_version.gen3, 224 * KIB, 224 * KIB - _RESERVED, {4: 512, 2: 512}),
+    "trn3": Limits(nc_version.gen4, 256 * KIB, 256 * KIB - _RESERVED, {4: 4096, 2: 8192}),
 }
 """Limits by platform target."""
 TARGET = "NEURON_PLATFORM_TARGET_OVERRIDE"
@@ -111,7 +109,7 @@ class Options:
     @property
     def rates(self) -> CoreRates:
         """Clocks and rates of the engines."""
-        return RATES[self.cycles or self.limits.rates]
+        return RATES[self.cycles or ("trainium3" if self.limits.version is nc_version.gen4 else "trainium2")]
 
 
 # Two cores that run by turns: a core runs until it waits for the other, so that every run is the same.

@@ -67,6 +67,7 @@ class Issue:
         self.engine, self.cycles, self.meeting, self._least = "sync", 1, 0, 1
         core.lists = "tensor" if opcode.startswith("nc_matmul") else "vector"
         self._more: dict[str, Any] = {}
+        self._ordered = {f"block {core.ordered}"} if core.ordered else set()
         self._sources: list[NkiTensor] = []
         self._reads: list[Access] = []
         self._writes: list[Access] = []
@@ -86,6 +87,10 @@ class Issue:
     def uses(self, *keys: str) -> None:
         """Say which choices the result depends on."""
         self._keys.update(keys)
+
+    def keeps_order(self, *names: str) -> None:
+        """Say that the instruction shares registers or generators with others of its engine."""
+        self._ordered.update(names)
 
     def on(self, engine: str, cycles: int, **more: Any) -> None:
         """Set the engine, the cycles, and other fields of the record."""
@@ -285,6 +290,9 @@ class Issue:
         None means an instruction that does not use them: VectorE's are undefined behind it, here NaN.
         """
         own = self.core.scalar_registers if engine == "scalar" else self.core.vector_registers
+        present = own[self.rows(tensor)]
+        if after is None or reduce_res is not None or not np.array_equal(present, after.reshape(-1), equal_nan=True):
+            self.keeps_order("registers")
         if after is not None:
             own[self.rows(tensor)] = after.reshape(-1)
         elif engine == "vector":
@@ -317,7 +325,7 @@ class Issue:
             reads=tuple(self._reads),
             writes=tuple(self._writes),
             meeting=self.meeting,
-            ordered=self.core.ordered,
+            ordered=frozenset(self._ordered),
             **self._more,
         )
         machine = self.core.machine

@@ -7,7 +7,7 @@ nothing from before it. Bytes are kept in boxes of 32 partitions by :data:`GRAIN
 never missing.
 
 The scheduler is free to reorder independent instructions outside ``nl.no_reorder``: an instruction takes the first gap of its
-engine that is long enough. TensorE issues in the kernel's order by the rule of `bitpath.golden.trainium3.issue`, with background
+engine that is long enough, but those that share an engine's registers or generators keep their order. TensorE issues in the kernel's order by the rule of `bitpath.golden.trainium3.issue`, with background
 transposes and tiles side by side. A DMA transfer starts 1300 ns behind its trigger, and takes each of its DMA engines for that
 engine's bytes.
 
@@ -76,7 +76,7 @@ class NkiInstruction:
     meeting : number, from 1 on, of the meeting of both cores that it is part of; 0 for none.
     transpose, tile : of TensorE, as `bitpath.golden.trainium3.TensorInstruction` has them.
     shares, wait : cycles of each DMA engine, and those of 1.2 GHz from the trigger to the first byte.
-    ordered : number, from 1 on, of the ``no_reorder`` block that it is part of; 0 for none.
+    ordered : what keeps its users on an engine in the kernel's order: a ``no_reorder`` block, registers, generators.
     after : instructions that it must follow, by ``depends_on``.
     """
 
@@ -95,7 +95,7 @@ class NkiInstruction:
     tile: tuple[int, int, int, int] | None = None
     shares: dict[int, int] = field(default_factory=dict)
     wait: int = 0
-    ordered: int = 0
+    ordered: frozenset[str] = frozenset()
     after: list["NkiInstruction"] = field(default_factory=list)
 
     def depends_on(self, *producers: "NkiInstruction") -> "NkiInstruction":
@@ -246,7 +246,7 @@ class _Schedule:
         self.ends: dict[NkiInstruction, float] = {}
         self._lanes: dict[tuple, _Lane] = defaultdict(_Lane)
         self._tensor: dict[int, IssueSlots] = defaultdict(IssueSlots)
-        self._blocks: dict[tuple, float] = defaultdict(float)
+        self._ordered: dict[tuple, float] = defaultdict(float)
         self._written: dict[int, _Board] = defaultdict(_Board)
         self._read: dict[int, _Board] = defaultdict(_Board)
 
@@ -258,8 +258,8 @@ class _Schedule:
             before += self._written[access.storage].last(access).items()
         for access in each.writes:
             before += self._read[access.storage].last(access).items()
-        block = self._blocks[(*own, each.ordered)] if each.ordered else 0.0
-        return max(block, *(end + (LEAST if end and lane != own else 0) for lane, end in before), 0.0)
+        kept = [self._ordered[(*own, name)] for name in each.ordered]
+        return max([0.0, *kept, *(end + (LEAST if end and lane != own else 0) for lane, end in before)])
 
     def start(self, together: Sequence[NkiInstruction]) -> float:
         """Return when instructions that start together find their engines free."""
@@ -282,8 +282,8 @@ class _Schedule:
             for access in accesses:
                 boards[access.storage].put(access, own, end)
         self.ends[each] = end
-        if each.ordered:
-            self._blocks[(*own, each.ordered)] = end
+        for name in each.ordered:
+            self._ordered[(*own, name)] = end
         return Span(each, start, end)
 
     def _lane(self, each: NkiInstruction) -> _Lane:

@@ -8,6 +8,7 @@ import pytest
 
 from bitpath.golden import nki, trainium3
 from bitpath.golden.nki.machine.timeline import CLOCK_MHZ, RATES, engine_mhz
+from bitpath.sim.study.nki import events
 from bitpath.verif.nki.machine.one_instruction import hbm, psum, sbuf
 
 # The schedule of two cores: barriers, what they send each other, and latency between their engines.
@@ -447,6 +448,22 @@ def test_transposes_run_two_by_two():
     assert transposes(42, target="trn2") == 42 * 128
 
 
+def test_a_trace_has_a_lane_for_the_background():
+    """No lane of a trace does two things at once; TensorE has two."""
+
+    def kernel():
+        tile, banks = sbuf(128, 128, dtype=BF), [bank(128, 128, dtype=BF) for _ in range(4)]
+        for each in banks:
+            nisa.nc_transpose(each, tile)
+
+    lanes = defaultdict(list)
+    for each in events(nki.run(kernel)):
+        if each["ph"] == "X":
+            lanes[each["cat"], each["tid"]].append(each)
+    assert [len(own) for (engine, _), own in lanes.items() if engine == "tensor"] == [2, 2]
+    assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-9 for own in lanes.values() for a, b in pairwise(own))
+
+
 def test_a_transpose_runs_behind_a_matmul():
     """The transposes take the background slot of a matmul of 512 cycles; one into its bank waits."""
 
@@ -509,6 +526,34 @@ def test_an_independent_instruction_goes_first(ordered, start):
     memsets = [at for opcode, at in found if opcode == "memset"]
     assert memsets == ([0, start, 64] if ordered else [0, start])
     assert ("tensor_copy", 158 + 64) in found
+
+
+def test_users_of_registers_keep_their_order():
+    """The second exponential adds to the first one's sum, and the third starts a sum anew: neither goes in front."""
+
+    def kernel():
+        tiles = [sbuf(4, 8) for _ in range(3)]
+        nisa.iota(tiles[0].view("int32"), [[1, 8]])
+        commands = RESET, nisa.reduce_cmd.reduce, RESET
+        for tile, command in zip(tiles, commands, strict=True):
+            nisa.exponential(tile, tile, reduce_cmd=command)
+
+    found = [at for opcode, at in starts(kernel) if opcode == "exponential"]
+    assert found == sorted(found)
+    assert found[1] >= found[0] + 64
+
+
+def test_draws_keep_their_order():
+    """The second tile of random words is free first, and still gets the second words."""
+
+    def kernel():
+        tiles = [sbuf(4, 8, dtype="uint32") for _ in range(2)]
+        nisa.iota(tiles[0], [[1, 8]])
+        for tile in tiles:
+            nisa.rng(tile)
+
+    found = [at for opcode, at in starts(kernel) if opcode == "rng"]
+    assert found[1] >= found[0] + 64
 
 
 def test_no_gap_behind_a_barrier_is_filled_in_front_of_it():
