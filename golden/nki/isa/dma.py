@@ -22,8 +22,8 @@ from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS
 from bitpath.golden.trainium3.dma.transpose import AXES
 
 MEMORIES = ("sbuf", "private_hbm", "shared_hbm")
-TRANSPOSE_SHARE = 0.9
-"""Share of the bandwidth that a transpose reaches. Ref: ARCH2."""
+TRANSPOSE_SHARE, SBUF_TRANSPOSE_SHARE = 0.9, 0.5
+"""Shares of the bandwidth that a transpose reaches from HBM and from SBUF. Ref: ARCH2, "up to"."""
 MOST_SOURCES = 16
 
 
@@ -124,7 +124,7 @@ def dma_transpose(
     access.store(issue.core, dst, moved)
     issue.reads(src)
     issue.writes(dst)
-    issue.transfer(engine_bytes(dst, src), share=TRANSPOSE_SHARE)
+    issue.transfer(engine_bytes(dst, src), share=SBUF_TRANSPOSE_SHARE if src.on_chip else TRANSPOSE_SHARE)
 
 
 def _gathered(

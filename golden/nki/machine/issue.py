@@ -291,7 +291,8 @@ class Issue:
         """
         own = self.core.scalar_registers if engine == "scalar" else self.core.vector_registers
         present = own[self.rows(tensor)]
-        if after is None or reduce_res is not None or not np.array_equal(present, after.reshape(-1), equal_nan=True):
+        kept = engine == "scalar" if after is None else np.array_equal(present, after.reshape(-1), equal_nan=True)
+        if not kept or reduce_res is not None:
             self.keeps_order("registers")
         if after is not None:
             own[self.rows(tensor)] = after.reshape(-1)

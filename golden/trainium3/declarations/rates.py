@@ -62,7 +62,7 @@ class CoreRates:
     vector_narrow, vector_mode, vector_wide : elements of a lane and cycle on VectorE: where all are narrow floats that lie in
         SBUF without stride, narrow floats elsewhere, and otherwise.
     vector_pair : elements of a lane and cycle where an instruction has two tensors.
-    exponential : elements of a lane and cycle of VectorE's exponential; 0 where it has none.
+    exponential : elements of a lane and cycle of VectorE's exponential.
     scalar_narrow, scalar_wide : elements of a lane and cycle on ScalarE: where all are narrow floats, and otherwise.
     gpsimd : elements of a lane and cycle on GpSimd.
     halves : whether 16-bit data halve the instructions that COST names.
@@ -153,7 +153,12 @@ CORE_RATES = preset(
     ),
     vector_wide=(2, _WIDTHS),
     vector_pair=(2, inferred("COST: 2 N at one element a cycle; ARCH3: 256 elements a cycle")),
-    exponential=(4, documented("ARCH3: four times ScalarE's activation(exp), with no word on dtypes")),
+    exponential=(
+        4,
+        documented(
+            "ARCH3: four times ScalarE's activation(exp), with no word on dtypes; its table has 256 elements of FP32"
+        ),
+    ),
     scalar_narrow=(2, _WIDTHS),
     scalar_wide=(1, _WIDTHS),
     gpsimd=(1, _WIDTHS),
@@ -202,7 +207,7 @@ TRAINIUM2_CORE_RATES = CORE_RATES.variant(
         inferred("ARCH2 lifts named instructions alone; COST: an element a cycle. Its table has 256 for 128 lanes"),
     ),
     vector_pair=(1, documented("COST: 2 N cycles; ARCH2's doubling of BF16 is COST's halving")),
-    exponential=(0, documented("ISA exponential: NeuronCore-v4 and newer")),
+    exponential=(1, chosen("ISA exponential: NeuronCore-v4 and newer, so that no kernel of Trainium2 has it")),
     scalar_narrow=(1, _WIDTHS2),
     scalar_wide=(1, _WIDTHS2),
     gpsimd=(1, inferred("ARCH2's table has no width; ARCH3's, and COST's 150 + N")),

@@ -268,6 +268,7 @@ CASES = [
     ("dma_copy", "dma", -(-3 * 64 * 4 * 10 // 275), lambda: moved(3, 64)),
     ("dma_copy", "dma", -(-64 * 4 * 10 // 275), lambda: nisa.dma_copy(hbm(16, 64), hbm(16, 64))),
     ("dma_transpose", "dma", -(-8 * 64 * 4 * 100 // 2475), turned),
+    ("dma_transpose", "dma", -(-8 * 64 * 4 * 100 // 1375), lambda: nisa.dma_transpose(sbuf(32, 64), sbuf(64, 32))),
     ("dma_compute", "dma", 2 * -(-8 * 32 * 4 * 10 // 275), summed),
     ("core_barrier", "gpsimd", 64, lambda: nisa.core_barrier(hbm(1, 8), (0, 1))),
     ("register_move", "sync", 1, lambda: nisa.register_move(nisa.register_alloc(1), 5)),
@@ -289,6 +290,7 @@ OLDER = [
     ("tensor_reduce", 256, lambda: row_sum(512, BF, nl.maximum)),
     ("tensor_reduce", 512, lambda: row_sum(512, BF, nl.minimum)),
     ("tensor_reduce", 512, lambda: row_sum(512)),
+    ("exponential", 512, lambda: exponential(512)),
 ]
 
 
