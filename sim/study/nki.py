@@ -24,7 +24,7 @@ from bitpath.golden.arrays.codec import DTYPES, format_of
 from bitpath.golden.arrays.files import PROGRAM_BYTES, check_file, read_npz
 from bitpath.golden.nki import Options, Run
 from bitpath.golden.nki.declarations.errors import source_of
-from bitpath.golden.nki.machine.timeline import CYCLE, ENGINES, Executed
+from bitpath.golden.nki.machine.timeline import CYCLE, ENGINES, Executed, Span
 from bitpath.golden.nki.memory.dtypes import STORED, X4
 from bitpath.golden.scalar.checked import one_of, suggestion
 from bitpath.golden.trainium3.declarations.memory import PSUM_PARTITION_BYTES
@@ -388,19 +388,26 @@ def _in_order(function: Callable, found: dict[str, Any]) -> list[Any]:
 
 MICROSECONDS = CYCLE * 1e6
 """Microseconds of a cycle of 1.2 GHz."""
+MOST_LANES = 64
+"""Lanes of an engine's numbers."""
 
 
 def events(run: Run) -> list[dict[str, Any]]:
-    """Return the trace events of a run: names of cores and lanes, and one complete event for each instruction."""
-    lanes = sorted({(span.instruction.core, ENGINES.index(span.instruction.engine)) for span in run.cycles.spans})
+    """Return the trace events of a run: names of cores and lanes, and one complete event for each instruction.
+
+    An engine has another lane where it does two things at once.
+    """
+    placed = _lanes(run.cycles.spans)
+    lanes = sorted({(span.instruction.core, lane) for span, lane in placed})
     found: list[dict[str, Any]] = [
         {"ph": "M", "name": "process_name", "pid": core, "args": {"name": f"core {core}"}}
         for core in sorted({core for core, _ in lanes})
     ]
     for core, lane in lanes:
-        found.append({"ph": "M", "name": "thread_name", "pid": core, "tid": lane, "args": {"name": ENGINES[lane]}})
+        name = ENGINES[lane // MOST_LANES] + (f" {lane % MOST_LANES + 1}" if lane % MOST_LANES else "")
+        found.append({"ph": "M", "name": "thread_name", "pid": core, "tid": lane, "args": {"name": name}})
         found.append({"ph": "M", "name": "thread_sort_index", "pid": core, "tid": lane, "args": {"sort_index": lane}})
-    for span in run.cycles.spans:
+    for span, lane in placed:
         each = span.instruction
         found.append(
             {
@@ -408,7 +415,7 @@ def events(run: Run) -> list[dict[str, Any]]:
                 "name": each.opcode,
                 "cat": each.engine,
                 "pid": each.core,
-                "tid": ENGINES.index(each.engine),
+                "tid": lane,
                 "ts": span.start * MICROSECONDS,
                 "dur": (span.end - span.start) * MICROSECONDS,
                 "args": {
@@ -420,6 +427,19 @@ def events(run: Run) -> list[dict[str, Any]]:
                 },
             }
         )
+    return found
+
+
+def _lanes(spans: Sequence[Span]) -> list[tuple[Span, int]]:
+    """Return spans by their start, each with its lane: ``MOST_LANES`` times the engine, and the first lane of it that is free."""
+    ends: dict[tuple[int, int], list[float]] = {}
+    found = []
+    for span in sorted(spans, key=lambda each: (each.start, each.end)):
+        engine = ENGINES.index(span.instruction.engine)
+        own = ends.setdefault((span.instruction.core, engine), [])
+        row = next((k for k, end in enumerate(own) if end <= span.start), len(own))
+        own[row : row + 1] = [span.end]
+        found.append((span, MOST_LANES * engine + row))
     return found
 
 

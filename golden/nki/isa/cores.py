@@ -10,7 +10,7 @@ from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import engine_name
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.issue import ANY, SBUF, Issue, instruction
-from bitpath.golden.nki.machine.timeline import LEAST, dma_cycles
+from bitpath.golden.nki.machine.timeline import LEAST
 from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.golden.nki.memory.storage import VirtualRegister
 from bitpath.golden.nki.memory.tensor import NkiTensor
@@ -112,4 +112,4 @@ def sendrecv(
     access.received(issue.core, dst, data, written)
     issue.reads(src, theirs)
     issue.writes(dst)
-    issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start))
+    issue.transfer(engine_bytes(dst, src))

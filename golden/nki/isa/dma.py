@@ -15,16 +15,17 @@ from bitpath.golden.nki.isa.enums import operator_name, word
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import nc_version
 from bitpath.golden.nki.machine.issue import Issue, instruction
-from bitpath.golden.nki.machine.timeline import DMA_ENGINES, dma_cycles
+from bitpath.golden.nki.machine.timeline import DMA_ENGINES
 from bitpath.golden.nki.memory.dtypes import STORED, X4
 from bitpath.golden.nki.memory.tensor import Indirect, NkiTensor
+from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS
 from bitpath.golden.trainium3.dma.schedule import QueueConfig
 from bitpath.golden.trainium3.dma.transpose import AXES
 
 MEMORIES = ("sbuf", "private_hbm", "shared_hbm")
-TRANSPOSE_SHARE = 0.9
-"""Share of the bandwidth that a transpose reaches. Ref: ARCH2."""
+TRANSPOSE_SHARE, SBUF_TRANSPOSE_SHARE = 0.9, 0.5
+"""Shares of the bandwidth that a transpose reaches from HBM and from SBUF. Ref: ARCH2, "up to"."""
 MOST_SOURCES = 16
 DESCRIPTOR_ENGINES = (engines.sync, engines.scalar)
 """Engines that make the descriptors of a DMA with hwdge."""
@@ -67,7 +68,7 @@ def dma_copy(
         issue.show("dst", access.load(issue.core, dst, moves=True), result=True)
     issue.reads(src)
     issue.writes(dst)
-    issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start))
+    issue.transfer(engine_bytes(dst, src))
 
 
 def _queue(issue: Issue, priority: Any, engine: Any = engines.unknown, dge_mode: dge_modes = dge_modes.unknown) -> None:
@@ -153,7 +154,7 @@ def dma_transpose(
     access.set_written(issue.core, dst, known)
     issue.reads(src)
     issue.writes(dst)
-    issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start, TRANSPOSE_SHARE))
+    issue.transfer(engine_bytes(dst, src), share=SBUF_TRANSPOSE_SHARE if src.on_chip else TRANSPOSE_SHARE)
 
 
 def _gathered(
@@ -227,7 +228,24 @@ def dma_compute(
         issue.reads(each)
     issue.writes(dst)
     issue.uses("dma_compute.order")
-    issue.on("dma", 2 * dma_cycles(engine_bytes(dst, srcs[0]), issue.core.options.dma_start))
+    adds = issue.rates.read_add_write and _adds_in_place(dst, srcs)
+    chip = next((each for each in srcs if each.on_chip), srcs[0])
+    issue.transfer(engine_bytes(dst, chip), factor=1 if adds else TRAINIUM3_DMA.numerics.compute_factor)
+
+
+def _adds_in_place(dst: NkiTensor, srcs: Sequence[NkiTensor]) -> bool:
+    """Return whether a computation is B += A of SBUF's Read-Add-Write: equal dtypes, BF16 or FP32, without indices.
+
+    ARCH3 gives the operation the throughput of a copy, and says that ``nki.isa`` has no name for it: that such a computation
+    uses it is chosen. In HBM it takes the DMA engines' own arithmetic.
+    """
+    return (
+        dst.allocation.buffer == "sbuf"
+        and len(srcs) == 2
+        and {dst.dtype, *(each.dtype for each in srcs)} in ({"bfloat16"}, {"float32"})
+        and not any(each.is_indirect() for each in (dst, *srcs))
+        and any(each.box() == dst.box() and each.order(lanes=False) == dst.order(lanes=False) for each in srcs)
+    )
 
 
 def _with_indices(issue: Issue, dst: NkiTensor, srcs: Sequence[NkiTensor], unique: bool) -> list[NkiTensor]:

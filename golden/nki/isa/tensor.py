@@ -81,7 +81,8 @@ def nc_matmul(
         known = access.written(issue.core, stationary).T
         _put_bits(issue, dst, words)
         access.set_written(issue.core, dst, known)
-        issue.on("tensor", transpose_cycles(len(left), left.shape[1], fp32=stationary.itemsize == 4))
+        cycles = transpose_cycles(len(left), left.shape[1], fp32=stationary.itemsize == 4)
+        issue.on("tensor", cycles, transpose=True, tile=_tile(position, size))
         return
     if double:
         left, right = (each.reshape(len(each), 2, -1) for each in (left, right))
@@ -113,7 +114,7 @@ def nc_matmul(
         *(["matmul.double_row"] if double else []),
         *(["matmul.fp32"] if passes > 1 else []),
     )
-    issue.on("tensor", matmul_cycles(left.shape[-1], right.shape[-1], passes))
+    issue.on("tensor", matmul_cycles(left.shape[-1], right.shape[-1], passes), tile=_tile(position, size))
 
 
 @instruction
@@ -165,7 +166,8 @@ def nc_matmul_mx(
     adds = _accumulation(issue, accumulate, psum_accumulate_flag)
     _accumulate(issue, dst, (left.shape[1], right.shape[1]), adds, multiply)
     issue.uses("matmul.order", "matmul.rounding")
-    issue.on("tensor", matmul_cycles(left.shape[1], right.shape[1]))
+    tile = _tile(_pair(tile_position), _pair(tile_size))
+    issue.on("tensor", matmul_cycles(left.shape[1], right.shape[1]), tile=tile)
 
 
 def _pair(values: tuple[int, ...] | None) -> tuple[int, int] | None:
@@ -174,6 +176,11 @@ def _pair(values: tuple[int, ...] | None) -> tuple[int, int] | None:
         return None
     first, second = values
     return int(first), int(second)
+
+
+def _tile(position: tuple[int, int] | None, size: tuple[int, int] | None) -> tuple[int, int, int, int] | None:
+    """Return (row, column, rows, columns) of the array; None for all of it."""
+    return None if size is None or size == (PARTITIONS, PARTITIONS) else (*(position or (0, 0)), *size)
 
 
 def _accumulation(issue: Issue, accumulate: bool | None, flag: int | None) -> bool | None:
@@ -313,6 +320,6 @@ def nc_transpose(issue: Issue, dst: NkiTensor, data: NkiTensor, engine: engines 
     issue.put("dst", dst, moved.view(STORED[dst.dtype]))
     access.set_written(issue.core, dst, known)
     if tensor:
-        issue.on("tensor", transpose_cycles(*values.shape, fp32=data.itemsize == 4))
+        issue.on("tensor", transpose_cycles(*values.shape, fp32=data.itemsize == 4), transpose=True)
     else:
         issue.elementwise("vector", dst, data)

@@ -18,7 +18,7 @@ from bitpath.golden.nki.isa.enums import BIT_OPERATORS, engine_name, operator_na
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import reduce_cmd as commands
 from bitpath.golden.nki.machine import access
-from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, byte_sizes, free_size, instruction
+from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, free_size, instruction
 from bitpath.golden.nki.machine.timeline import LEAST, gpsimd_cycles
 from bitpath.golden.nki.memory.dtypes import INTEGERS, STORED, X4
 from bitpath.golden.nki.memory.tensor import NkiTensor
@@ -83,9 +83,7 @@ def memset(issue: Issue, dst: NkiTensor, value: float, engine: engines = engines
     else:
         values = trainium3.memset(shape, value, dtype=issue.result(dst))
     issue.put("dst", dst, values)
-    sizes = byte_sizes(dst)
-    halved = issue.rules.halves and sizes[0] <= 2 and value == 0
-    issue.on(own, issue.rules.elementwise(own, -(-shape[1] // 2) if halved else shape[1], *sizes))
+    issue.elementwise(own, dst, halved=issue.rates.halves and dst.itemsize <= 2 and value == 0)
 
 
 # tensor_reduce, tensor_scalar_reduce and tensor_partition_reduce.
@@ -125,9 +123,8 @@ def tensor_reduce(
     issue.put("dst", dst, np.concatenate(made, axis=1))
     if name not in ORDERLESS and count > 1:
         issue.uses("reduction.order")
-    n = free_size(dst, data)
-    halved = issue.rules.halves and dst.dtype == data.dtype == "bfloat16" and name in ("add", "max")
-    issue.on("vector", issue.rules.elementwise("vector", -(-n // 2) if halved else n, *byte_sizes(dst, data)))
+    halved = issue.rates.halves and dst.dtype == data.dtype == "bfloat16" and name in ("add", "max")
+    issue.elementwise("vector", dst, data, halved=halved)
 
 
 @instruction
@@ -228,10 +225,12 @@ def tensor_tensor(
         raise issue.fail(f"engine: must be vector, gpsimd or unknown, not {own}")
     if own == "gpsimd" and in_psum:
         raise issue.fail("engine: GpSimd cannot reach PSUM")
-    fast = in_psum or (
-        issue.rules.halves
-        and all(each.dtype == "bfloat16" and each.is_contiguous() for each in tensors)
-        and name in ("add", "subtract", "multiply")
+    fast = issue.rates.halves and (
+        in_psum
+        or (
+            all(each.dtype == "bfloat16" and each.is_contiguous() for each in tensors)
+            and name in ("add", "subtract", "multiply")
+        )
     )
     issue.elementwise(own, *tensors, factor=1 if fast else 2)
     made = trainium3.tensor_tensor(
@@ -312,7 +311,7 @@ def scalar_tensor_tensor(
         # A product by 1 is exact, so that the FP32 results are those that are cast and reduced.
         put_and_reduce(issue, dst, data, made, ("multiply", 1.0), reduce_op, reduce_cmd, reduce_res)
     halved = all(each.dtype == "bfloat16" for each in (dst, data, operand1)) and free_size(dst) % 2 == 0
-    fast = issue.rules.halves and halved and names == ("subtract", "multiply")
+    fast = issue.rates.halves and halved and names == ("subtract", "multiply")
     extra = 0 if reduce_op is None else READ_REGISTERS
     issue.elementwise("vector", dst, data, operand1, factor=1 if fast else 2, extra=extra)
 
@@ -323,7 +322,7 @@ def reciprocal(issue: Issue, dst: NkiTensor, data: NkiTensor) -> None:
     issue.check("dst", dst)
     issue.put("dst", dst, trainium3.reciprocal(issue.tile("data", data), dtype=issue.result(dst)))
     issue.uses("reciprocal.rounding")
-    issue.on("vector", max(64, 8 * free_size(dst, data)))
+    issue.on("vector", max(LEAST, issue.rates.reciprocal_cycles * free_size(dst, data)))
 
 
 # quantize_mx and exponential: VectorE's own instructions of Trainium3.
@@ -359,7 +358,7 @@ def quantize_mx(issue: Issue, dst: NkiTensor, src: NkiTensor, dst_scale: NkiTens
     issue.writes(dst_scale)
     issue.show("dst_scale", scale, result=True)
     issue.uses(f"quantize_mx.{rule.value}")
-    issue.on("vector", max(64, values.shape[1] // 4))
+    issue.elementwise("vector", src)
 
 
 @instruction
@@ -394,7 +393,7 @@ def exponential(
     issue.uses("exponential")
     if after is not None:
         issue.uses("reduction.order")
-    issue.on("vector", max(64, -(-free_size(dst, src) // 4)))
+    issue.elementwise("vector", dst, src)
 
 
 STATES = {"vector": XORWOW_STATES, "gpsimd": GPSIMD_XORWOW_STATES}
@@ -410,6 +409,7 @@ def _random_engine(issue: Issue, chosen: engines, default: str) -> str:
 
 def _states(issue: Issue, engine: str) -> np.ndarray:
     """Return the states of an engine; those of seed 0 unless a kernel has set them."""
+    issue.keeps_order("generators")
     return issue.core.random.setdefault(engine, trainium3.seeded_state(0)[:, : STATES[engine]])
 
 
@@ -459,6 +459,7 @@ def set_rng_seed(issue: Issue, src_seeds: NkiTensor) -> None:
     if seeds.shape != (1, 1):
         raise issue.fail(f"src_seeds: must have shape (1, 1), not {src_seeds.shape}")
     issue.core.random["vector"] = trainium3.seeded_state(int(seeds.view(np.uint32)[0, 0]))
+    issue.keeps_order("generators")
     issue.uses("rng")
     issue.on("vector", LEAST)
 

@@ -58,8 +58,16 @@ def while_loop(init: VirtualRegister, body_fun: Callable[[VirtualRegister], Any]
 
 @contextmanager
 def no_reorder() -> Iterator[None]:
-    """Keep the order of instructions, as it is kept in any case."""
-    yield
+    """Let each engine run the block's instructions in their order; blocks within are part of it."""
+    core = present_core()
+    outer = core.ordered
+    if not outer:
+        core.blocks += 1
+        core.ordered = core.blocks
+    try:
+        yield
+    finally:
+        core.ordered = outer
 
 
 class NKIObject:

@@ -231,7 +231,7 @@ def run(
     check_written(machine, [outputs, *tensors.values()])
     return Run(
         outputs=results(outputs, [*positional, *keywords.values()]),
-        cycles=times(by_priority(machine.instructions)),
+        cycles=times(by_priority(machine.instructions), machine.options.rates),
         instructions=tuple(machine.instructions),
         warnings=tuple(machine.messages.values()),
         standing=standing_of(each.keys for each in machine.instructions),

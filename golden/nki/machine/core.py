@@ -15,12 +15,14 @@ import numpy as np
 from bitpath.golden.nki.declarations.errors import UNDEFINED, NkiValidationError, NkiWarning, invalid, kernel_line
 from bitpath.golden.nki.declarations.releases import NEWEST, Release
 from bitpath.golden.nki.machine.release import named_release
-from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction
+from bitpath.golden.nki.machine.timeline import RATES, Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.storage import Allocation, MemoryRegion, Storage
 from bitpath.golden.nki.memory.tensor import NkiTensor
+from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES, PSUM_PARTITION_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, ScaleRule
+from bitpath.golden.trainium3.declarations.rates import CoreRates
 from bitpath.golden.trainium3.declarations.vector import SumOrder
 
 # Options of a run: the machine, its numerics, and how strict the model is.
@@ -83,9 +85,10 @@ class Options:
     strict_memory : whether it is an error that tensors in use at one time do not fit; else a warning.
     scale_rule : rule of quantize_mx's scales; None for the release's.
     sum_order : order of sums along the free dimensions.
-    cycles : preset of the cycle rules: "trainium3" or "trn2_doc".
+    cycles : rates of the instructions: "trainium3", "trainium2" or "trn2_doc", which is Trainium2 by the printed costs alone;
+        those of the target by default.
     sub_version : revision of the silicon, which ``get_nc_sub_version`` returns.
-    dma_start : cycles of 1.2 GHz that each DMA instruction takes beside its bytes.
+    dma_start : cycles of 1.2 GHz from a DMA's trigger to its first byte; documented.
     """
 
     target: str = field(default_factory=lambda: os.environ.get(TARGET, "trn3"))
@@ -95,8 +98,8 @@ class Options:
     strict_memory: bool = False
     scale_rule: ScaleRule | None = None
     sum_order: SumOrder = SumOrder.SERIAL
-    cycles: str = "trainium3"
-    dma_start: int = 0
+    cycles: str = ""
+    dma_start: int = TRAINIUM3_DMA.numerics.start_cycles
     sub_version: int = 0
     release: str | Release = field(default_factory=RELEASE.get)
     limits: Limits = field(init=False)
@@ -110,8 +113,15 @@ class Options:
             raise ValueError(f"new_memory must be nan or zero, not {self.new_memory!r}")
         if not set(self.accepted) <= set(UNDEFINED):
             raise ValueError(f"accepted must be of {', '.join(UNDEFINED)}, not {self.accepted!r}")
+        if self.cycles not in ("", *RATES):
+            raise ValueError(f"cycles must be {', '.join(RATES)}, not {self.cycles!r}")
         object.__setattr__(self, "limits", LIMITS[target])
         object.__setattr__(self, "own_release", named_release(self.release))
+
+    @property
+    def rates(self) -> CoreRates:
+        """Clocks and rates of the engines."""
+        return RATES[self.cycles or ("trainium3" if self.limits.version is nc_version.gen4 else "trainium2")]
 
 
 # Two cores that run by turns: a core runs until it waits for the other, so that every run is the same.
@@ -252,7 +262,8 @@ class NeuronCore:
     sbuf, psum : bytes.
     scalar_registers, vector_registers : accumulators of ScalarE and VectorE, float32 [128].
     defined : whether something has set each of them, by engine, bool [128].
-    meetings : meetings with the other core so far.
+    meetings, blocks : meetings with the other core, and ``no_reorder`` blocks so far.
+    ordered : number of the present ``no_reorder`` block, 0 outside.
     lists : "tensor" or "vector": whose lists of offsets the present instruction reads.
     """
 
@@ -265,7 +276,7 @@ class NeuronCore:
         self.vector_registers = np.zeros(PARTITIONS, np.float32)
         self.defined = {engine: np.zeros(PARTITIONS, bool) for engine in ("scalar", "vector")}
         self.random: dict[str, Any] = {}
-        self.meetings = 0
+        self.meetings = self.ordered = self.blocks = 0
         self.lists: Literal["tensor", "vector"] = "vector"
         self._shared_calls = 0
         self._names = 0

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from math import prod
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
@@ -14,13 +14,15 @@ from bitpath.golden.nki.declarations.releases import Release
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import NeuronCore, nc_version, present_core
 from bitpath.golden.nki.machine.release import as_parameters
-from bitpath.golden.nki.machine.timeline import LEAST_DYNAMIC, RULES, CycleRules, Executed, NkiInstruction
-from bitpath.golden.nki.memory.dtypes import STORED, X4
+from bitpath.golden.nki.machine.timeline import CLOCK_MHZ, LEAST_DYNAMIC, Executed, NkiInstruction
+from bitpath.golden.nki.memory.dtypes import STORED, X4, is_float
 from bitpath.golden.nki.memory.storage import Access
 from bitpath.golden.nki.memory.tensor import Columns, Indirect, NkiTensor, merged
 from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT
+from bitpath.golden.trainium3.declarations.rates import CoreRates
 from bitpath.golden.trainium3.dma.schedule import QueueConfig
+from bitpath.golden.trainium3.vector.rates import lane_width
 
 # Views that share bytes at a shift: an instruction may overwrite elements that it still has to read.
 #
@@ -69,6 +71,8 @@ class Issue:
         self.queue = QueueConfig()
         self.engine, self.cycles, self.meeting, self._least = "sync", 1, 0, 1
         core.lists = "tensor" if opcode.startswith("nc_matmul") else "vector"
+        self._more: dict[str, Any] = {}
+        self._ordered = {f"block {core.ordered}"} if core.ordered else set()
         self._sources: list[NkiTensor] = []
         self._reads: list[Access] = []
         self._writes: list[Access] = []
@@ -78,8 +82,8 @@ class Issue:
         self._results: dict[str, np.ndarray] = {}
 
     @property
-    def rules(self) -> CycleRules:
-        return RULES[self.core.options.cycles]
+    def rates(self) -> CoreRates:
+        return self.core.options.rates
 
     @property
     def release(self) -> Release:
@@ -93,9 +97,19 @@ class Issue:
         """Say which choices the result depends on."""
         self._keys.update(keys)
 
-    def on(self, engine: str, cycles: int) -> None:
-        """Set the engine and the cycles."""
-        self.engine, self.cycles = engine, int(cycles)
+    def keeps_order(self, *names: str) -> None:
+        """Say that the instruction shares registers or generators with others of its engine."""
+        self._ordered.update(names)
+
+    def on(self, engine: str, cycles: int, **more: Any) -> None:
+        """Set the engine, the cycles, and other fields of the record."""
+        self.engine, self.cycles, self._more = engine, int(cycles), more
+
+    def transfer(self, loads: dict[int, int], *, share: float = 1.0, factor: int = 1) -> None:
+        """Set the cycles of a DMA: the bytes of each DMA engine, at a share of its rate, ``factor`` times."""
+        rate = share * self.rates.dma_achieved_gb_per_s * 1000 / CLOCK_MHZ
+        shares = {engine: factor * ceil(size / rate) for engine, size in loads.items()}
+        self.on("dma", max(shares.values(), default=0), shares=shares, wait=self.core.options.dma_start)
 
     def meet(self, what: tuple, given: Any) -> Any:
         """Wait for the other core, which meets for the same; return its value."""
@@ -103,12 +117,27 @@ class Issue:
         self.meeting = self.core.meetings
         return found
 
-    def elementwise(self, engine: str, *tensors: Any, factor: int = 1, extra: int = 0) -> None:
-        """Set engine and cycles of an instruction on tiles: max(64, factor * N / w) + extra."""
-        self.on(
+    def elementwise(self, engine: str, *tensors: Any, factor: int = 1, extra: int = 0, halved: bool = False) -> None:
+        """Set engine and cycles of an instruction on tiles: max(64, factor * N / w) + extra, with half of N if halved."""
+        views = [each for each in tensors if isinstance(each, NkiTensor)]
+        n = -(-free_size(*views) // (2 if halved else 1))
+        self.on(engine, max(self.rates.interval, -(-factor * n // self._width(engine, views))) + extra)
+
+    def _width(self, engine: str, views: Sequence[NkiTensor]) -> int:
+        """Return w, the elements of a lane and cycle: 1 with columns by index; a stride above 16 bytes halves it."""
+        rates = self.rates
+        if any(isinstance(each.indices, Columns) for each in views):
+            return 1
+        strides = [each.itemsize * abs(_innermost(each)) for each in views]
+        op = {"nc_transpose": "transpose"}.get(self.opcode, self.opcode)
+        width = lane_width(
+            rates,
             engine,
-            self.rules.elementwise(engine, free_size(*tensors), *byte_sizes(*tensors), factor=factor, extra=extra),
+            op,
+            narrow=all(is_float(each.dtype) and each.itemsize in rates.narrow_bytes for each in views),
+            fast=all(each.allocation.buffer == "sbuf" and _innermost(each) == 1 for each in views),
         )
+        return max(1, width // 2) if engine != "gpsimd" and max(strides) > rates.stride_bytes else width
 
     def check(
         self,
@@ -281,6 +310,10 @@ class Issue:
         None means an instruction that does not use them: VectorE's are undefined behind it, here NaN.
         """
         own = self.core.scalar_registers if engine == "scalar" else self.core.vector_registers
+        present = own[self.rows(tensor)]
+        kept = engine == "scalar" if after is None else np.array_equal(present, after.reshape(-1), equal_nan=True)
+        if not kept or reduce_res is not None:
+            self.keeps_order("registers")
         if after is not None:
             own[self.rows(tensor)] = after.reshape(-1)
             self.core.defined[engine][self.rows(tensor)] = True
@@ -316,6 +349,8 @@ class Issue:
             writes=tuple(self._writes),
             meeting=self.meeting,
             queue=self.queue,
+            ordered=frozenset(self._ordered),
+            **self._more,
         )
         machine = self.core.machine
         machine.instructions.append(made)
@@ -329,9 +364,10 @@ def free_size(*tensors: Any) -> int:
     return max(prod(each.shape[1:]) for each in tensors if isinstance(each, NkiTensor))
 
 
-def byte_sizes(*tensors: Any) -> list[int]:
-    """Return the bytes of an element of each operand that is a tensor."""
-    return [each.itemsize for each in tensors if isinstance(each, NkiTensor)]
+def _innermost(tensor: NkiTensor) -> int:
+    """Return the innermost stride in elements; 1 where a partition has one element."""
+    dims = merged(tensor.dims)
+    return dims[-1][1] if dims else 1
 
 
 def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:

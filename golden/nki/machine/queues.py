@@ -1,8 +1,8 @@
 """Order of a run's DMA by the priority of its queue: the lower one is served first, in order inside a queue.
 
 A DMA of priority p goes in front of the instructions that it need not follow. It follows those whose bytes it reads or overwrites, or that
-read what it overwrites, those that it depends on by ``depends_on``, its core's meetings, and its core's DMA of priority p or
-lower before it. The lowest priority, which is that without one, goes in the order of the kernel.
+read what it overwrites, those that it depends on by ``depends_on``, those of its ``no_reorder`` block, its core's meetings, and
+its core's DMA of priority p or lower before it. The lowest priority, which is that without one, goes in the order of the kernel.
 
 Ref: "Trainium3 Architecture Guide for NKI": strict priority among the queues of an engine. That the DMA of a priority are one
 queue is chosen: the compiler assigns queues.
@@ -38,6 +38,8 @@ def by_priority(instructions: Sequence[NkiInstruction]) -> list[NkiInstruction]:
         each = instructions[k]
         before = (core[:k] == each.core) & (meeting[:k] | (priority[:k] <= each.queue.priority))
         before[[numbers[one] for one in each.after if numbers.get(one, k) < k]] = True
+        if each.ordered:
+            before |= [own.core == each.core and bool(own.ordered & each.ordered) for own in instructions[:k]]
         earlier = boxes[: np.searchsorted(boxes[:, 0], k)]
         for write, accesses in ((False, each.reads), (True, each.writes)):
             for access in accesses:

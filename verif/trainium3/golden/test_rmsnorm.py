@@ -37,6 +37,7 @@ from bitpath.golden.trainium3.exact import (
     rmsnorm_row,
     row_bytes,
 )
+from bitpath.golden.trainium3.vector.rates import gamma_latency
 from bitpath.verif.trainium3.dtype_words import draw
 
 # RMSNorm-Quant: the flow of instructions against the scalar tier, and the stated result of every special row.
@@ -616,10 +617,11 @@ def test_overlapped_steps_keep_their_order(buffers):
 
 
 def test_vector_engine_bounds_the_overlapped_flow():
-    """VectorE is never idle between the first tile and the last: 8 tiles, and the ends of one."""
+    """VectorE is never idle between the first tile and the last: 8 tiles, gamma, and the ends of one tile with their starts."""
     tile = tile_latency(RATES, 8192)
     steps = flow_timeline(RATES, 2048, 8192)
-    assert max(step.end for step in steps) == pytest.approx(tile.dma + tile.scalar + 8 * tile.vector)
+    ends = gamma_latency(RATES, 8192) + 2 * tile.start + tile.dma + tile.scalar
+    assert max(step.end for step in steps) == pytest.approx(ends + 8 * tile.vector)
 
 
 ROWS, WEIGHTS = np.ones((2, 4), BF), np.ones(4, BF)
