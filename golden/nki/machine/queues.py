@@ -39,7 +39,10 @@ def by_priority(instructions: Sequence[NkiInstruction]) -> list[NkiInstruction]:
         before = (core[:k] == each.core) & (meeting[:k] | (priority[:k] <= each.queue.priority))
         before[[numbers[one] for one in each.after if numbers.get(one, k) < k]] = True
         if each.ordered:
-            before |= [own.core == each.core and bool(own.ordered & each.ordered) for own in instructions[:k]]
+            before |= [
+                (own.core, own.engine) == (each.core, each.engine) and bool(own.ordered & each.ordered)
+                for own in instructions[:k]
+            ]
         earlier = boxes[: np.searchsorted(boxes[:, 0], k)]
         for write, accesses in ((False, each.reads), (True, each.writes)):
             for access in accesses:
