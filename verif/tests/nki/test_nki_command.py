@@ -218,6 +218,61 @@ def test_the_debuggers_quit_interrupts(kernels, tmp_path):
     assert not (tmp_path / "out.npz").exists()
 
 
+# Kernels in packages: by file, and by module.
+
+
+PART = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+from .. import FACTOR
+from .other import load
+
+
+@nki.jit
+def scaled(x):
+    tile = load(x)
+    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=FACTOR)
+    out = nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+    nisa.dma_copy(out, tile)
+    return out
+"""
+
+
+@pytest.fixture
+def package(kernels, tmp_path):
+    """Write the package rows, whose folder rows/deep has no __init__.py."""
+    (tmp_path / "rows" / "deep").mkdir(parents=True)
+    for name, text in {
+        "__init__": "FACTOR = 2.0",
+        "deep/part": PART,
+        "deep/other": "import nki.language as nl\n\n\ndef load(x):\n    return nl.load(x)\n",
+        "lacks": "import no_such_module",
+        "alone": "from .none import x",
+    }.items():
+        (tmp_path / "rows" / f"{name}.py").write_text(text)
+    return kernels
+
+
+@pytest.mark.parametrize("kernel", ["rows/deep/part.py:scaled", "rows.deep.part:scaled"])
+def test_a_kernel_of_a_package(bitpath, package, tmp_path, kernel):
+    before = list(sys.path)
+    assert bitpath("nki", kernel, "--args", "x.npz", "-o", "out.npz", "--quiet") == (0, "", "")
+    assert (np.load(tmp_path / "out.npz")["out_0"] == 2 * package).all()
+    assert list(sys.path) == before
+    assert not [name for name in sys.modules if name.startswith("rows")]
+
+
+def test_path_has_modules_first(bitpath, package, tmp_path):
+    (tmp_path / "more" / "rows").mkdir(parents=True)
+    (tmp_path / "more" / "rows" / "other.py").write_text("def kernel():\n    print('the other')\n")
+    (tmp_path / "more" / "rows" / "__init__.py").write_text("")
+    assert bitpath("nki", "rows.other:kernel", "--path", "more")[1].startswith("the other\n")
+    assert bitpath("nki", "rows.other:kernel")[0] == 2
+    assert bitpath("nki", "rows.other:kernel", "--path", "x.npz")[2].endswith("'x.npz' is a file.\n")
+
+
 # ``bitpath nki``: one sentence for every mistake, and no file.
 
 
@@ -234,11 +289,24 @@ SUFFIXES = (
 )
 
 OLD = "kernels of NKI 0.1 (masks, mgrid, block dimensions, neuronxcc.nki) are out of scope"
+NEEDS = "a kernel must be FILE:KERNEL or MODULE:KERNEL, for example rows.py:softmax or my.rows:softmax"
+NOWHERE = "--path, the working directory and Python's module search path have no module"
 HAS = "it has scaled, unwritten, product, words, stops, nothing, unknown or checks"
 PLAIN = "must be bool, float32, float16 or an integer of at most 32 bits, or end with a dtype as x:bfloat16, not"
 MISTAKES = [
-    ("kernels.py", "a kernel must be FILE:KERNEL, for example rows.py:softmax, not 'kernels.py'"),
-    ("kernels.py:", "a kernel must be FILE:KERNEL, for example rows.py:softmax, not 'kernels.py:'"),
+    ("kernels.py", f"{NEEDS}, not 'kernels.py'"),
+    ("kernels.py:", f"{NEEDS}, not 'kernels.py:'"),
+    ("no.such:scaled", f"no.such: {NOWHERE} no"),
+    ("rows.none:scaled", f"rows.none: {NOWHERE} rows.none"),
+    ("rows.deep.part:scale", "rows.deep.part has no kernel 'scale'; it has scaled; did you mean 'scaled'?"),
+    (
+        "rows.lacks:kernel",
+        "rows.lacks cannot be loaded: ModuleNotFoundError: No module named 'no_such_module' (lacks.py:1)",
+    ),
+    (
+        "rows/alone.py:kernel",
+        "rows/alone.py cannot be loaded: ModuleNotFoundError: No module named 'rows.none' (alone.py:1)",
+    ),
     ("missing.py:scaled", "missing.py cannot be read: No such file or directory"),
     (".:scaled", ". must be a regular file, not a folder"),
     ("x.npz:scaled", "x.npz must be a Python file, which ends with .py"),
@@ -309,7 +377,7 @@ MISTAKES = [
 
 
 @pytest.fixture
-def files(kernels, tmp_path):
+def files(package, kernels, tmp_path):
     """Write the files that the mistakes name."""
     words = kernels.view(np.uint32)
     for name, arrays in {
