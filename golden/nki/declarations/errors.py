@@ -95,6 +95,9 @@ _HERE = str(Path(__file__).parents[1])
 WARN: ContextVar[Callable[[str, str], None] | None] = ContextVar("warn", default=None)
 """The present machine's `warn`, for views, which know no machine; None outside a kernel."""
 
+LINE: ContextVar[str | None] = ContextVar("line", default=None)
+"""The kernel's line of an instruction that runs later than its call; None for the line that runs."""
+
 
 class NkiValidationError(ValueError):
     """A kernel breaks a rule of the machine."""
@@ -114,6 +117,8 @@ def kernel_frame() -> FrameType | None:
 
 def kernel_line() -> str:
     """Return file and line of the kernel's code that runs, as ``rope.py:210``."""
+    if (line := LINE.get()) is not None:
+        return line
     frame = kernel_frame()
     return "?" if frame is None else f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 

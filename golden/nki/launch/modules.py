@@ -1,6 +1,6 @@
 """The vendor's module names: ``import nki`` and its parts find this package while it is installed.
 
-``neuronxcc.nki`` has typing alone; kernels of NKI 0.1 are out of scope.
+``neuronxcc.nki`` is that of :mod:`bitpath.golden.nki.launch.old_style`.
 """
 
 import sys
@@ -12,12 +12,13 @@ from typing import Any
 from bitpath.golden.nki.isa import enums
 from bitpath.golden.nki.isa import instructions as isa
 from bitpath.golden.nki.language import control, functions, memory
+from bitpath.golden.nki.launch import old_style
 from bitpath.golden.nki.launch.kernel import Kernel, host_tensor, jit, run, simulate
 from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.golden.nki.memory.storage import MemoryRegion
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
-OLD = "kernels of NKI 0.1 (masks, mgrid, block dimensions, neuronxcc.nki) are out of scope"
+OLD = old_style.OUTSIDE
 
 
 class _Annotation:
@@ -82,10 +83,15 @@ def modules() -> dict[str, ModuleType]:
                                    "transfers between chips are not modelled"),
         "nki.compiler": _Module("nki.compiler", {}, missing),
         "neuronxcc": _Module("neuronxcc", {}, OLD),
-        "neuronxcc.nki": _Module("neuronxcc.nki", {}, OLD),
-        "neuronxcc.nki.language": _Module("neuronxcc.nki.language", {}, OLD),
-        "neuronxcc.nki.isa": _Module("neuronxcc.nki.isa", {}, OLD),
-        "neuronxcc.nki.compiler": _Module("neuronxcc.nki.compiler", {}, OLD),
+        "neuronxcc.nki": _Module("neuronxcc.nki", old_style.OLD_NKI, OLD),
+        "neuronxcc.nki.language": _Module("neuronxcc.nki.language", old_style.OLD_LANGUAGE, OLD),
+        "neuronxcc.nki.isa": _Module("neuronxcc.nki.isa", old_style.OLD_ISA, OLD),
+        "neuronxcc.nki.isa.constants": _Module("neuronxcc.nki.isa.constants", old_style.OLD_ISA, OLD),
+        "neuronxcc.nki.compiler": _Module("neuronxcc.nki.compiler", old_style.OLD_COMPILER, OLD),
+        **{
+            f"neuronxcc.nki.compiler.{name}": _Module(f"neuronxcc.nki.compiler.{name}", old_style.allocators(region), OLD)
+            for name, region in (("sbuf", MemoryRegion.sbuf), ("psum", MemoryRegion.psum))
+        },
         "neuronxcc.nki.typing": _Module("neuronxcc.nki.typing", typing, OLD),
     }  # fmt: skip
     for name, module in made.items():
