@@ -12,6 +12,7 @@ from types import ModuleType
 import pytest
 
 from bitpath.golden import nki
+from bitpath.sim.study.nki import loaded
 
 VARIABLE = "BITPATH_NKI_DIR"
 LIBRARY = "nki-library/src"
@@ -51,6 +52,14 @@ def _warn_of_another_file(checkout: str, path: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.warn(f"{path} is not the file of {checkout} at {TABLE[checkout]['commit']}", stacklevel=3)
+
+
+def kernel_file(path: str, folder: str) -> ModuleType:
+    """Load a file of a checkout by itself, also one whose name another checkout's has. Skips and warns as `kernel_module`."""
+    place = checkout_folder(folder) / path
+    _warn_of_another_file(folder, path)
+    with loaded(place) as module:
+        return module
 
 
 def library(name: str) -> ModuleType:

@@ -12,7 +12,7 @@ import numpy as np
 from bitpath.golden.nki.declarations.errors import invalid
 
 OUTSIDE = "is outside of the part of NKI 0.1 that runs here"
-GUIDE = f"{OUTSIDE}; the NKI migration guide of SDK 2.27 says its form in `nki`"
+GUIDE = f"this name {OUTSIDE}; the NKI migration guide of SDK 2.27 says its form in `nki`"
 
 
 def outside(what: str, instead: str) -> NotImplementedError:
