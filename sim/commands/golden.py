@@ -39,7 +39,8 @@ if TYPE_CHECKING:
 @click.option(
     "--args",
     type=FILE,
-    help="Arguments as .npz, by the name of the parameter. An array of no dimension is a number or a text. A key "
+    help="Arguments as .npz, by the name of the parameter. An array of no dimension is a number or a text, which names a "
+    "member where the parameter is an Enum. A key NAME:python holds the text of a Python literal, as (3, 4). A key "
     "NAME:DTYPE, as x:bfloat16, holds words (uint8, uint16 or uint32) of a dtype that .npz cannot name: bfloat16, "
     "float8_e4m3, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, tfloat32, float8_e4m3fn_x4, float8_e5m2_x4 or "
     "float4_e2m1fn_x4.",

@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import asdict, dataclass
+from enum import EnumType
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import ml_dtypes
 import numpy as np
@@ -33,7 +34,8 @@ from bitpath.rtl.common.files import replaceable, replacing, write_whole
 
 # A kernel's arguments in an .npz file: arrays and scalars by the name of the parameter.
 #
-# A key ``name:dtype`` holds words of a dtype that the file cannot name, as ``x:bfloat16`` or ``w:float4_e2m1fn_x4``.
+# A key ``name:dtype`` holds words of a dtype that the file cannot name, as ``x:bfloat16`` or ``w:float4_e2m1fn_x4``; a key
+# ``name:python`` the text of a Python literal, as ``(3, 4)``. A text for a parameter that its annotation makes an Enum names a member.
 
 
 PLAIN = tuple(map(np.dtype, ("bool", "float32", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32")))
@@ -42,6 +44,10 @@ SUFFIXES = tuple(
     name for name, stored in STORED.items() if name != "bool" and (name, stored) not in [(p.name, p) for p in PLAIN]
 )
 """Dtypes that an .npz file cannot name."""
+
+
+LITERAL = "python"
+"""The suffix of a Python literal."""
 
 
 def kernel_arguments(arrays: Mapping[str, np.ndarray], function: Callable, kernel: str) -> dict[str, Any]:
@@ -59,7 +65,12 @@ def kernel_arguments(arrays: Mapping[str, np.ndarray], function: Callable, kerne
             raise ValueError(f"--args: {kernel} has no parameter {name!r}; {known}{suggestion(name, parameters)}")
         if name in found:
             raise ValueError(f"--args: {name} must stand once in the file, not with two dtypes")
-        found[name] = _suffixed(key, array, dtype) if ":" in key else _plain(key, array)
+        if dtype == LITERAL:
+            found[name] = _literal(key, array)
+        elif dtype or ":" in key:
+            found[name] = _suffixed(key, array, dtype)
+        else:
+            found[name] = _member(key, _plain(key, array), parameters.get(name))
     missing = [
         name
         for name, each in parameters.items()
@@ -81,9 +92,29 @@ def _plain(key: str, array: np.ndarray) -> Any:
     return array
 
 
+def _literal(key: str, array: np.ndarray) -> Any:
+    try:
+        return ast.literal_eval(array.item())
+    except (SyntaxError, TypeError, ValueError):
+        raise ValueError(f"--args: {key} must be the text of a Python literal, for example '(3, 4)'") from None
+
+
+def _member(key: str, value: Any, parameter: inspect.Parameter | None) -> Any:
+    """Return the member that a text names of the Enum in its parameter's annotation; another value as it is."""
+    kinds = () if parameter is None else (parameter.annotation, *get_args(parameter.annotation))
+    kind = next((each for each in kinds if isinstance(each, EnumType)), None)
+    if kind is None or not isinstance(value, str):
+        return value
+    if value not in kind.__members__:
+        raise ValueError(f"--args: {key} must be {one_of(kind.__members__)}, not {value!r}")
+    return kind[value]
+
+
 def _suffixed(key: str, array: np.ndarray, dtype: str) -> np.ndarray | nki.HostTensor:
     if dtype not in STORED:
-        raise ValueError(f"--args: {key} must end with {one_of(SUFFIXES)}, not {dtype!r}{suggestion(dtype, STORED)}")
+        raise ValueError(
+            f"--args: {key} must end with {one_of((*SUFFIXES, LITERAL))}, not {dtype!r}{suggestion(dtype, STORED)}"
+        )
     stored = STORED[dtype]
     if array.dtype.itemsize != stored.itemsize or (array.dtype.kind not in "uV" and array.dtype != stored):
         raise ValueError(

@@ -47,6 +47,24 @@ def test_scalars_are_arrays_of_no_dimension(bitpath, kernels, tmp_path):
     assert (np.load(tmp_path / "out.npz")["out_0"] == -0.5 * kernels).all()
 
 
+def test_literals_and_members_of_enums(bitpath, kernels, tmp_path):
+    with (tmp_path / "kernels.py").open("a") as file:
+        file.write(
+            "\n\nclass Kind(enum.Enum):\n    HALF = 0.5\n\n\n"
+            "def chosen(x, shape, kind: Kind | None = None):\n    assert (shape, kind) == ((2, None), Kind.HALF)\n    return x\n"
+        )
+    text = (tmp_path / "kernels.py").read_text()
+    (tmp_path / "kernels.py").write_text(f"import enum\n{text}")
+    line = ("nki", "kernels.py:chosen", "--args", "y.npz", "--quiet")
+    for shape, kind, says in (
+        ("(2, None)", "HALF", ""),
+        ("(2, None)", "WHOLE", "bitpath: --args: kind must be HALF, not 'WHOLE'\n"),
+        ("f()", "HALF", "bitpath: --args: shape:python must be the text of a Python literal, for example '(3, 4)'\n"),
+    ):
+        np.savez(tmp_path / "y.npz", **{"x": kernels, "shape:python": shape, "kind": kind})
+        assert bitpath(*line) == (2 if says else 0, "", says)
+
+
 @pytest.mark.parametrize(
     "name", ["bfloat16", "float8_e4m3", "float8_e4m3fn", "float8_e5m2", "float16", "int32", "uint8", "float32"]
 )
@@ -341,7 +359,7 @@ MISTAKES = [
     ("kernels.py:scaled --args float.npz", "--args: x:bfloat16 must have words of 2 bytes (uint16), not float16"),
     (
         "kernels.py:scaled --args suffix.npz",
-        f"--args: x:bfloat61 must end with {one_of(SUFFIXES)}, not 'bfloat61'; did you mean 'bfloat16'?",
+        f"--args: x:bfloat61 must end with {one_of((*SUFFIXES, 'python'))}, not 'bfloat61'; did you mean 'bfloat16'?",
     ),
     ("kernels.py:nothing -o out.npz", "-o: nothing returns no tensor"),
     ("kernels.py:scaled --args x.npz -o missing/out.npz", "-o: missing/out.npz is not a file in a folder that exists"),
