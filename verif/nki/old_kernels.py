@@ -72,6 +72,28 @@ def product(a, b, out):
     nl.store(out, value=nl.matmul(nl.load(a), nl.load(b)))
 
 
+@nki.jit
+def ragged_matmul(a, b):
+    """Return a.T @ b and a.T over tiles of 128 rows, the last of which may have none."""
+    k, m = a.shape
+    n = b.shape[1]
+    out, turned = (nl.ndarray(shape, dtype=a.dtype, buffer=nl.shared_hbm) for shape in ((m, n), (m, k)))
+    total = nl.ndarray((m, n), dtype=np.float32, buffer=nl.psum)
+    ones = nl.load(nl.shared_constant(np.identity(128), dtype=a.dtype))
+    i_p, i_m, i_n = nl.arange(128)[:, None], nl.arange(m)[None, :], nl.arange(n)[None, :]
+    for each in nl.affine_range(k // 128 + 1):
+        inside = each * 128 + i_p < k
+        left, right = nl.zeros((128, m), dtype=a.dtype), nl.zeros((128, n), dtype=b.dtype)
+        nisa.dma_copy(src=a[each * 128 + i_p, i_m], dst=left, mask=inside)
+        right[i_p, i_n] = nl.load(b[each * 128 + i_p, i_n], mask=inside)
+        total += nisa.nc_matmul(left, right, mask=each * 128 < k)
+        there = nisa.nc_matmul(left, ones, is_transpose=True, mask=each * 128 < k)
+        i_t, i_k = nl.arange(m)[:, None], nl.arange(128)[None, :]
+        nl.store(turned[i_t, each * 128 + i_k], value=there, mask=each * 128 + i_k < k)
+    nl.store(out, value=total)
+    return out, turned
+
+
 # Instances of a grid, and rows that a tile of indices names.
 
 

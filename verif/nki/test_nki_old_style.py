@@ -69,6 +69,19 @@ def test_products_add_up_in_psum():
     assert opcodes(run).count("tensor_copy") == 1
 
 
+def test_masks_of_products_and_copies():
+    """The second of two tiles of the contraction has 40 rows or none."""
+    for rows in (168, 128):
+        a, b = normal("a", rows, 64, dtype=BF16), normal("b", rows, 96, dtype=BF16)
+        run = nki.run(old_kernels.ragged_matmul, a, b)
+        padded = [np.pad(each, ((0, 256 - rows), (0, 0))) for each in (a, b)]
+        tiles = 1 if rows == 128 else 2
+        made, turned = run.outputs
+        assert same(made, trainium3.cast(matmul(*(np.split(each, 2)[:tiles] for each in padded)), BF16))
+        assert same(turned, np.ascontiguousarray(a.T))
+        assert opcodes(run).count("nc_matmul") == 2 * tiles
+
+
 def test_an_output_argument_is_written():
     a, b, out = normal("a", 64, 96, dtype=BF16), normal("b", 96, 32, dtype=BF16), np.zeros((64, 32), np.float32)
     assert nki.run(old_kernels.product, a, b, out, options=STRICT).outputs is None

@@ -124,6 +124,17 @@ def box_of(mask: Any, shape: Sequence[int]) -> Box:
     return tuple(found)
 
 
+def holds(mask: Any, what: str, instead: str) -> bool:
+    """Return whether an instruction runs whose mask leaves all or nothing.
+
+    Raises NotImplementedError for another mask.
+    """
+    values = np.asarray(mask.values if isinstance(mask, Predicate) else True if mask is None else mask)
+    if values.any() and not values.all():
+        raise outside(f"a mask of a part of {what}", instead)
+    return bool(values.all())
+
+
 def is_empty(box: Box) -> bool:
     """Return whether a mask leaves nothing."""
     return slice(0, 0) in box

@@ -13,7 +13,7 @@ import numpy as np
 
 from bitpath.golden.nki.isa import instructions as isa
 from bitpath.golden.nki.memory.dtypes import dtype_name
-from bitpath.golden.nki.old.indices import Index, Predicate, affine, box_of, fitted, is_empty, outside
+from bitpath.golden.nki.old.indices import Index, Predicate, affine, box_of, fitted, holds, is_empty, outside
 from bitpath.golden.nki.old.language import OLD_LANGUAGE, plain_operator, product, promoted, reduced
 from bitpath.golden.nki.old.tiles import Result, Tile, chip_shape, each_of, in_sbuf, running
 
@@ -22,8 +22,7 @@ from bitpath.golden.nki.old.tiles import Result, Tile, chip_shape, each_of, in_s
 
 def nc_transpose(data: Tile, *, mask: Any = None, dtype: Any = None, engine: Any = isa.unknown_engine) -> Tile:
     """Return [P, F] transposed: by VectorE up to 32 x 32, else by TensorE in PSUM."""
-    if mask is not None:
-        raise outside("a mask of nc_transpose", "a slice of its operand")
+    runs = holds(mask, "nc_transpose", "a slice of its operand")
     columns = prod(data.shape[1:])
     own = engine
     if engine is isa.unknown_engine:
@@ -31,7 +30,8 @@ def nc_transpose(data: Tile, *, mask: Any = None, dtype: Any = None, engine: Any
     on_tensor = own is isa.tensor_engine
 
     def act(dst: Tile) -> None:
-        isa.nc_transpose(dst.part(), in_sbuf(data.part()) if on_tensor else data.part(), engine=own)
+        if runs:
+            isa.nc_transpose(dst.part(), in_sbuf(data.part()) if on_tensor else data.part(), engine=own)
 
     made = Result((columns, data.shape[0]), data.kind, act, ("psum",) if on_tensor else ("sbuf", "psum"))
     return made if dtype is None or dtype_name(dtype) == data.kind else OLD_LANGUAGE["copy"](made, dtype=dtype)
@@ -150,11 +150,15 @@ def _in_place(name: str) -> Callable:
     own = getattr(isa, name)
 
     def call(*args: Any, mask: Any = None, dtype: Any = None, **kwargs: Any) -> None:
-        if mask is not None or dtype is not None:
-            raise outside(f"{name} with a mask or a dtype", "slices and a destination of the dtype")
+        if dtype is not None:
+            raise outside(f"{name} with a dtype", "a destination of the dtype")
         running().settle()
         names = ("src", "dst", "shuffle_mask") if name == "nc_stream_shuffle" else ()
-        own(**each_of(dict(zip(names, args, strict=False)) | kwargs, Tile, Tile.part))
+        given = dict(zip(names, args, strict=False)) | kwargs
+        shape = given["dst"].shape
+        box = box_of(mask, shape)
+        if not is_empty(box):
+            own(**each_of(given, Tile, lambda tile: tile.part(fitted(box, shape, tile.shape))))
 
     return update_wrapper(call, own)
 

@@ -21,7 +21,7 @@ from bitpath.golden.nki.language import functions, memory
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.storage import MemoryRegion
 from bitpath.golden.nki.memory.tensor import DynamicSlice, NkiTensor
-from bitpath.golden.nki.old.indices import Box, Mgrid, arange, box_of, fitted, is_empty, outside
+from bitpath.golden.nki.old.indices import Box, Mgrid, arange, box_of, fitted, holds, is_empty, outside
 from bitpath.golden.nki.old.tiles import Result, Tile, chip_shape, each_of, in_sbuf, numpy_dtype, running, spread
 
 
@@ -63,7 +63,7 @@ class ParDim(int):
     """The size of the dimension that lies along partitions: ``nl.par_dim``."""
 
 
-def ndarray(shape: Sequence[int], dtype: Any, *, buffer: Any = None, name: str = "") -> Tile:
+def ndarray(shape: Sequence[int], dtype: Any, *, buffer: Any = None, name: str = "", **ignored: Any) -> Tile:
     """Return a new tensor; a dimension ``nl.par_dim`` on chip may have others before it.
 
     A single instance may return any tensor in HBM, so that all of its HBM is shared.
@@ -82,29 +82,31 @@ def ndarray(shape: Sequence[int], dtype: Any, *, buffer: Any = None, name: str =
     return Tile(memory.ndarray(order, dtype, region, name), blocks)
 
 
-def full(shape: Sequence[int], fill_value: Any, dtype: Any, *, buffer: Any = None, name: str = "") -> Tile:
+def full(
+    shape: Sequence[int], fill_value: Any, dtype: Any, *, buffer: Any = None, name: str = "", **ignored: Any
+) -> Tile:
     """Return a new tensor of one number."""
     made = ndarray(shape, dtype, buffer=buffer, name=name)
     memory.fill(made._whole(), fill_value)
     return made
 
 
-def zeros(shape: Sequence[int], dtype: Any, *, buffer: Any = None, name: str = "") -> Tile:
+def zeros(shape: Sequence[int], dtype: Any, *, buffer: Any = None, name: str = "", **ignored: Any) -> Tile:
     """Return a new tensor of zeros."""
     return full(shape, 0, dtype, buffer=buffer, name=name)
 
 
-def ones(shape: Sequence[int], dtype: Any, *, buffer: Any = None, name: str = "") -> Tile:
+def ones(shape: Sequence[int], dtype: Any, *, buffer: Any = None, name: str = "", **ignored: Any) -> Tile:
     """Return a new tensor of ones."""
     return full(shape, 1, dtype, buffer=buffer, name=name)
 
 
-def zeros_like(a: Tile, dtype: Any = None, *, buffer: Any = None, name: str = "") -> Tile:
+def zeros_like(a: Tile, dtype: Any = None, *, buffer: Any = None, name: str = "", **ignored: Any) -> Tile:
     """Return zeros of a tensor's shape."""
     return zeros(a.shape, dtype or a.kind, buffer=buffer or MemoryRegion(a.memory), name=name)
 
 
-def empty_like(a: Tile, dtype: Any = None, *, buffer: Any = None, name: str = "") -> Tile:
+def empty_like(a: Tile, dtype: Any = None, *, buffer: Any = None, name: str = "", **ignored: Any) -> Tile:
     """Return a new tensor of a tensor's shape."""
     return ndarray(a.shape, dtype or a.kind, buffer=buffer or MemoryRegion(a.memory), name=name)
 
@@ -194,11 +196,11 @@ def _unary(name: str, act: Callable[[NkiTensor, NkiTensor], Any]) -> Callable:
     return named(function, name)
 
 
-_PLAIN = {"amax": "max", "amin": "min"}
+_PLAIN = {"amax": "max", "amin": "min", "sum": "add"}
 
 
 def plain_operator(op: Any) -> Any:
-    """Return an operator, of numpy's older names of `max` and `min` the present one."""
+    """Return an operator, of numpy's reductions the operator that they repeat."""
     return _PLAIN.get(getattr(op, "__name__", ""), op)
 
 
@@ -259,16 +261,19 @@ def spmd_dim(outer: Any, inner: Any) -> Any:
 
 def product(stationary: Tile, moving: Tile, *, mask: Any = None, **more: Any) -> Tile:
     """Return stationary.T @ moving in PSUM, by nc_matmul."""
-    if mask is not None:
-        raise outside("a mask of a product", "slices of its operands")
+    runs = holds(mask, "a product", "slices of its operands")
     if isinstance(mode := more.get("perf_mode"), str):
         more["perf_mode"] = isa.matmul_perf_mode[mode]
     outer = 2 if more.get("perf_mode") is isa.matmul_perf_mode.double_row else 1
 
     def act(dst: Tile, accumulate: bool | None = None) -> None:
-        isa.nc_matmul(dst.part(), stationary.part(), moving.part(), accumulate=accumulate, **more)
+        if runs:
+            operands = in_sbuf(stationary.part()), in_sbuf(moving.part())
+            isa.nc_matmul(dst.part(), *operands, accumulate=accumulate, **more)
 
-    return Result((prod(stationary.shape[outer:]), *moving.shape[outer:]), "float32", act, ("psum",), adds=True)
+    # A transpose moves bits, so that PSUM holds the operand's dtype.
+    dtype = stationary.kind if more.get("is_transpose") else "float32"
+    return Result((prod(stationary.shape[outer:]), *moving.shape[outer:]), dtype, act, ("psum",), adds=True)
 
 
 def matmul(x: Tile, y: Tile, *, transpose_x: bool = False, mask: Any = None) -> Tile:
@@ -290,8 +295,8 @@ def _composite(name: str) -> Callable:
     function = getattr(functions, name)
 
     def composite(*args: Any, mask: Any = None, **kwargs: Any) -> Tile:
-        if mask is not None:
-            raise outside(f"a mask of nl.{name}", "slices")
+        if not holds(mask, f"nl.{name}", "slices"):
+            raise outside(f"a mask that leaves nothing of nl.{name}", "an if")
         running().settle()
         given = each_of((args, kwargs), Tile, lambda tile: in_sbuf(tile.part()) if name == "transpose" else tile.part())
         return each_of(function(*given[0], **given[1]), NkiTensor, Tile)
@@ -368,6 +373,7 @@ OLD_LANGUAGE: dict[str, Any] = {
     "nc": lambda count: Cores(count, count),
     "par_dim": ParDim,
     "ds": DynamicSlice,
+    "finfo": ml_dtypes.finfo,
     "fp32": _Limits(np.float32),
     "bfp16": _Limits(ml_dtypes.bfloat16),
     "tile_size": memory.tile_size,
