@@ -135,6 +135,10 @@ def holds(mask: Any, what: str, instead: str) -> bool:
     return bool(values.all())
 
 
+NOTHING: Box = (slice(0, 0),)
+"""The box of a mask that leaves nothing."""
+
+
 def is_empty(box: Box) -> bool:
     """Return whether a mask leaves nothing."""
     return slice(0, 0) in box

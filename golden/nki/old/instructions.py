@@ -13,7 +13,7 @@ import numpy as np
 
 from bitpath.golden.nki.isa import instructions as isa
 from bitpath.golden.nki.memory.dtypes import dtype_name
-from bitpath.golden.nki.old.indices import Index, Predicate, affine, box_of, fitted, holds, is_empty, outside
+from bitpath.golden.nki.old.indices import NOTHING, Index, Predicate, affine, box_of, fitted, holds, is_empty, outside
 from bitpath.golden.nki.old.language import OLD_LANGUAGE, plain_operator, product, promoted, reduced
 from bitpath.golden.nki.old.tiles import Result, Tile, chip_shape, each_of, in_sbuf, running
 
@@ -33,7 +33,8 @@ def nc_transpose(data: Tile, *, mask: Any = None, dtype: Any = None, engine: Any
         if runs:
             isa.nc_transpose(dst.part(), in_sbuf(data.part()) if on_tensor else data.part(), engine=own)
 
-    made = Result((columns, data.shape[0]), data.kind, act, ("psum",) if on_tensor else ("sbuf", "psum"))
+    memories = ("psum",) if on_tensor else ("sbuf", "psum")
+    made = Result((columns, data.shape[0]), data.kind, act, memories, box=() if runs else NOTHING)
     return made if dtype is None or dtype_name(dtype) == data.kind else OLD_LANGUAGE["copy"](made, dtype=dtype)
 
 
@@ -135,13 +136,15 @@ def _instruction(name: str, operand: str, columns: int | None = None) -> Callabl
         shape = like.shape if columns is None else (like.shape[0], columns)
         default = promoted(*(given[each] for each in _PAIRS[name])) if name in _PAIRS else like.kind
 
+        own_box = box if columns is None else box[:1]
+
         def act(dst: Tile) -> None:
             if not is_empty(box):
                 part = lambda tile: tile.part(fitted(box, like.shape, tile.shape))  # noqa: E731
                 arguments = {key: plain_operator(each_of(value, Tile, part)) for key, value in given.items()}
-                own(dst.part(box if columns is None else box[:1]), **arguments)
+                own(dst.part(own_box), **arguments)
 
-        return Result(shape, dtype or ("uint32" if name == "nc_find_index8" else default), act)
+        return Result(shape, dtype or ("uint32" if name == "nc_find_index8" else default), act, box=own_box)
 
     return update_wrapper(call, own)
 

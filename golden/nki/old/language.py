@@ -21,7 +21,7 @@ from bitpath.golden.nki.language import functions, memory
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.storage import MemoryRegion
 from bitpath.golden.nki.memory.tensor import DynamicSlice, NkiTensor
-from bitpath.golden.nki.old.indices import Box, Mgrid, arange, box_of, fitted, holds, is_empty, outside
+from bitpath.golden.nki.old.indices import NOTHING, Box, Mgrid, arange, box_of, fitted, holds, is_empty, outside
 from bitpath.golden.nki.old.tiles import Result, Tile, chip_shape, each_of, in_sbuf, numpy_dtype, running, spread
 
 
@@ -113,7 +113,8 @@ def empty_like(a: Tile, dtype: Any = None, *, buffer: Any = None, name: str = ""
 
 def program_id(axis: int) -> int:
     """Return this instance's place along a dimension of the grid."""
-    return running().place[axis]
+    place = running().place
+    return place[axis] if axis < len(place) else 0
 
 
 def num_programs(axes: Any = None) -> int:
@@ -135,7 +136,7 @@ def _loop(*bounds: Any, **ignored: Any) -> range:
 def load(src: Tile, *, mask: Any = None, dtype: Any = None) -> Tile:
     """Return a tile in SBUF of an HBM tensor's elements."""
     box = box_of(mask, src.shape)
-    return Result(src.shape, dtype or src.kind, lambda dst: masked(box, isa.dma_copy, dst, src), ("sbuf",))
+    return Result(src.shape, dtype or src.kind, lambda dst: masked(box, isa.dma_copy, dst, src), ("sbuf",), box=box)
 
 
 def store(dst: Tile, value: Any, *, mask: Any = None) -> None:
@@ -159,9 +160,8 @@ def _binary(name: str) -> Callable:
             raise invalid(f"{name}: shapes must be broadcastable, not {tiles[0].shape} and {tiles[1].shape}") from None
         box = box_of(mask, shape)
         own = dtype or ("bool" if name in COMPARISONS else promoted(x, y))
-        return Result(
-            shape, own, lambda dst: None if is_empty(box) else _operate(name, dst.part(box), x, y, box, shape)
-        )
+        act = lambda dst: None if is_empty(box) else _operate(name, dst.part(box), x, y, box, shape)  # noqa: E731
+        return Result(shape, own, act, box=box)
 
     return named(operator, name)
 
@@ -191,7 +191,7 @@ def _inverse(value: Any) -> Any:
 def _unary(name: str, act: Callable[[NkiTensor, NkiTensor], Any]) -> Callable:
     def function(x: Tile, *, dtype: Any = None, mask: Any = None) -> Tile:
         box = box_of(mask, x.shape)
-        return Result(x.shape, dtype or x.kind, lambda dst: masked(box, act, dst, x))
+        return Result(x.shape, dtype or x.kind, lambda dst: masked(box, act, dst, x), box=box)
 
     return named(function, name)
 
@@ -219,7 +219,7 @@ def reduced(
             view = x.part(box).permute([*kept, *axes])
             isa.tensor_reduce(dst.part(own), plain_operator(op), view, range(len(kept), x.ndim), negate)
 
-    return Result(shape, dtype or x.kind, act)
+    return Result(shape, dtype or x.kind, act, box=own)
 
 
 def _reduction(name: str, op: str) -> Callable:
@@ -273,7 +273,8 @@ def product(stationary: Tile, moving: Tile, *, mask: Any = None, **more: Any) ->
 
     # A transpose moves bits, so that PSUM holds the operand's dtype.
     dtype = stationary.kind if more.get("is_transpose") else "float32"
-    return Result((prod(stationary.shape[outer:]), *moving.shape[outer:]), dtype, act, ("psum",), adds=True)
+    shape = prod(stationary.shape[outer:]), *moving.shape[outer:]
+    return Result(shape, dtype, act, ("psum",), box=() if runs else NOTHING, adds=True)
 
 
 def matmul(x: Tile, y: Tile, *, transpose_x: bool = False, mask: Any = None) -> Tile:

@@ -22,7 +22,7 @@ from bitpath.golden.nki.machine.core import present_core
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
 from bitpath.golden.nki.memory.storage import MemoryRegion
 from bitpath.golden.nki.memory.tensor import DynamicSlice, Indirect, NkiTensor
-from bitpath.golden.nki.old.indices import Box, Predicate, affine, outside
+from bitpath.golden.nki.old.indices import Box, Predicate, affine, is_empty, outside
 
 # Tiles: views with the vendor's operators, and results of instructions that wait for their destination.
 
@@ -238,6 +238,7 @@ class Result(Tile):
     shape, dtype : of the tile.
     act : runs the instruction into a destination.
     memories : where its destination may be, the new tile in the first.
+    box : the part of the tile that a mask leaves; all without one.
     adds : True for a product, whose ``act`` takes ``accumulate``.
     """
 
@@ -248,18 +249,14 @@ class Result(Tile):
         act: Callable[..., Any],
         memories: tuple[str, ...] = ("sbuf", "psum"),
         *,
+        box: Box = (),
         adds: bool = False,
     ):
         super().__init__(None)
         program = running()
         program.settle()
-        self._shape, self._kind, self._act, self.memories, self.adds = (
-            chip_shape(shape),
-            dtype_name(dtype),
-            act,
-            memories,
-            adds,
-        )
+        self._shape, self._kind = chip_shape(shape), dtype_name(dtype)
+        self._act, self.memories, self.box, self.adds = act, memories, box, adds
         self._line = kernel_line()
         self._given: tuple[Tile, int] | None = None
         program.waiting = self
@@ -320,12 +317,15 @@ def assign(dst: Tile, value: Any) -> None:
         program.waiting = None
         value.give(dst)
         return
+    box = value.box if isinstance(value, Result) and value is program.waiting else ()
     program.settle()
-    view = dst.part()
+    if is_empty(box):
+        return
+    view = dst.part(box)
     if not isinstance(value, Tile):
         memory.fill(view, value)
         return
-    source = value.part()
+    source = value.part(box)
     if (source.allocation, source.row, source.start, source.shape, source.steps) == (
         view.allocation, view.row, view.start, view.shape, view.steps,
     ):  # fmt: skip
