@@ -10,7 +10,7 @@ import pytest
 from bitpath.golden import nki, trainium3
 from bitpath.golden.nki.old.language import OLD_LANGUAGE, promoted
 from bitpath.verif.nki.checkouts import kernel_file
-from bitpath.verif.nki.compositions import average_pool, mamba, matmul, normal, product, same
+from bitpath.verif.nki.compositions import ACCUMULATE, average_pool, mamba, matmul, normal, product, same
 
 with nki.installed():
     from bitpath.verif.nki import old_kernels
@@ -70,6 +70,13 @@ def test_products_add_up_in_psum():
     assert same(run.outputs, trainium3.cast(matmul(np.split(a, 3), np.split(b, 3)), BF16))
     assert opcodes(run).count("nc_matmul") == 3
     assert opcodes(run).count("tensor_copy") == 1
+
+
+def test_products_add_to_what_psum_holds():
+    a, b, c = normal("a", 32, 16, dtype=BF16), normal("b", 32, 24, dtype=BF16), normal("c", 16, 24)
+    run = nki.run(old_kernels.added, a, b, c, options=STRICT)
+    for made, before in zip(run.outputs, (c, np.ones_like(c)), strict=True):
+        assert same(made, trainium3.nc_matmul(a, b, dst=before, psum_accumulate_flag=ACCUMULATE))
 
 
 def test_masks_of_products_and_copies():

@@ -120,6 +120,8 @@ _ROWS = {"bn_stats": ("data", 6), "bn_aggr": ("data", 2), "max8": ("src", 8), "n
 """Instructions with a number of results in each partition of an operand."""
 _PAIRS = {"tensor_tensor": ("data1", "data2"), "tensor_tensor_scan": ("data0", "data1")}
 """Instructions whose result has the promoted dtype of two operands."""
+_DEFAULTS = {"range_select": {"reduce_cmd": isa.reduce_cmd.idle}}
+"""Defaults of NKI 0.1 that later ones differ from."""
 _IN_PLACE = ("dma_copy", "select_reduce", "tensor_copy_predicated", "nc_stream_shuffle")
 """Instructions that take a destination in NKI 0.1 too."""
 
@@ -130,6 +132,7 @@ def _instruction(name: str, operand: str, columns: int | None = None) -> Callabl
 
     def call(*args: Any, mask: Any = None, dtype: Any = None, **kwargs: Any) -> Tile:
         given = parameters.bind(None, *args, **kwargs).arguments
+        given |= {key: value for key, value in _DEFAULTS.get(name, {}).items() if key not in given}
         del given["dst"]
         like = given[operand]
         box = box_of(mask, like.shape)

@@ -22,7 +22,7 @@ from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.storage import MemoryRegion
 from bitpath.golden.nki.memory.tensor import DynamicSlice, NkiTensor
 from bitpath.golden.nki.old.indices import NOTHING, Box, Mgrid, arange, box_of, fitted, holds, is_empty, outside
-from bitpath.golden.nki.old.tiles import Result, Tile, chip_shape, each_of, in_sbuf, numpy_dtype, running, spread
+from bitpath.golden.nki.old.tiles import Result, Tile, chip_shape, each_of, fill, in_sbuf, numpy_dtype, running, spread
 
 
 def named(function: Callable, name: str) -> Callable:
@@ -87,7 +87,7 @@ def full(
 ) -> Tile:
     """Return a new tensor of one number."""
     made = ndarray(shape, dtype, buffer=buffer, name=name)
-    memory.fill(made._whole(), fill_value)
+    fill(made._whole(), fill_value)
     return made
 
 

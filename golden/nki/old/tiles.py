@@ -274,12 +274,13 @@ class Result(Tile):
         return self._whole().allocation.buffer
 
     def issue(self, dst: Tile, **more: Any) -> None:
-        """Run the instruction into a destination, with the kernel's line of its call."""
+        """Run the instruction into a destination, with the kernel's line of its call; its operands may go then."""
         token = LINE.set(self._line)
         try:
             self._act(dst, **more)
         finally:
             LINE.reset(token)
+            del self._act
 
     def fits(self, dst: Tile) -> bool:
         """Return whether the instruction can write to a destination itself."""
@@ -288,6 +289,8 @@ class Result(Tile):
     def give(self, dst: Tile) -> None:
         """Run the instruction into an assignment's destination."""
         self.issue(dst, **({"accumulate": False} if self.adds else {}))
+        if not is_empty(self.box):
+            count_as_sum(dst.part(self.box))
         self._given = dst, len(present_core().machine.instructions)
 
     def settle(self) -> None:
@@ -323,7 +326,7 @@ def assign(dst: Tile, value: Any) -> None:
         return
     view = dst.part(box)
     if not isinstance(value, Tile):
-        memory.fill(view, value)
+        fill(view, value)
         return
     source = value.part(box)
     if (source.allocation, source.row, source.start, source.shape, source.steps) == (
@@ -336,8 +339,20 @@ def assign(dst: Tile, value: Any) -> None:
         isa.tensor_copy(view, source)
     else:
         isa.dma_copy(view, source)
+    count_as_sum(view)
+
+
+def fill(view: NkiTensor, value: float) -> None:
+    """Set all elements. To zeros in PSUM no product adds: it overwrites them, as the vendor's compiler lets it."""
+    memory.fill(view, value)
+    if value != 0:
+        count_as_sum(view)
+
+
+def count_as_sum(view: NkiTensor) -> None:
+    """Let the next product add to these elements of PSUM, which something else than a product may have written."""
     if view.allocation.buffer == "psum":
-        view.matmul_written()[...] = True  # so that a product adds to it
+        view.matmul_written()[...] = True
 
 
 def spread(view: NkiTensor, shape: Sequence[int]) -> NkiTensor:
