@@ -100,11 +100,6 @@ RULES = {
         "nc_transpose .*32.*33",
         lambda: nisa.nc_transpose(sbuf(32, 32), sbuf(32, 32)),
     ),
-    "tensor_copy's dtype": (
-        lambda: nisa.tensor_copy(sbuf(4, 8), sbuf(4, 8), dtype=nl.bfloat16),
-        "tensor_copy dtype: must be dst's float32, not bfloat16",
-        lambda: nisa.tensor_copy(sbuf(4, 8), sbuf(4, 8), dtype=np.float32),
-    ),
     "elements of a copy": (
         lambda: nisa.tensor_copy(sbuf(4, 8), sbuf(4, 9)),
         r"tensor_copy dst: must have the elements of \(4, 9\), not \(4, 8\)",
