@@ -236,6 +236,34 @@ def test_the_debuggers_quit_interrupts(kernels, tmp_path):
     assert not (tmp_path / "out.npz").exists()
 
 
+OLD_KERNEL = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def doubled(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p, i_f = nl.program_id(0) * 2 + nl.arange(2)[:, None], nl.arange(x.shape[1])[None, :]
+    nl.store(out[i_p, i_f], 2.0 * nl.load(x[i_p, i_f]))
+    return out
+
+
+def caller(x):
+    return doubled[x.shape[0] // 2](x)
+"""
+
+
+@pytest.mark.parametrize("line", ["doubled --cores 2", "caller"])
+def test_an_old_style_kernel(bitpath, kernels, tmp_path, line):
+    """Its grid are instances on one core."""
+    (tmp_path / "old_kernel.py").write_text(OLD_KERNEL)
+    status, out, err = bitpath("nki", *f"old_kernel.py:{line} --args x.npz -o out.npz --strict --json".split())
+    assert (status, err) == (0, "")
+    assert (np.load(tmp_path / "out.npz")["out_0"] == 2 * kernels).all()
+    assert {each["core"] for each in json.loads(out)["engines"]} == {0}
+
+
 # Kernels in packages: by file, and by module.
 
 
