@@ -81,6 +81,21 @@ CHOICES = choices(
         "NKI, an assignment to a tensor's elements is an error that names the copy to write": chosen(
             "LANG has the method without a description"
         ),
+        "NKI 0.1, a quotient is a product by VectorE's reciprocal": chosen(
+            "no instruction divides, and no page says how"
+        ),
+        "NKI 0.1, a result that is assigned in another dtype is rounded to its own, then copied": inferred(
+            "API common fields: dtype defaults to the operands', and an instruction writes to what it is assigned to"
+        ),
+        "NKI 0.1, the first product overwrites a PSUM tile of zeros, and later ones add": inferred(
+            "the tutorials sum up from nl.zeros in PSUM, which the compiler leaves out"
+        ),
+        "NKI 0.1, operands that an engine cannot read in PSUM are copied to SBUF": chosen(
+            "published kernels give them; the compiler's copies are not public"
+        ),
+        "NKI 0.1, allocators of nki.compiler leave the place of a tile to the model": chosen(
+            "a place changes no values of a kernel that is right"
+        ),
     }
 )
 """The choices of NKI's layer; `bitpath numerics` lists them."""
@@ -113,6 +128,9 @@ _HERE = str(Path(__file__).parents[1])
 WARN: ContextVar[Callable[[str, str], None] | None] = ContextVar("warn", default=None)
 """The present machine's `warn`, for views, which know no machine; None outside a kernel."""
 
+LINE: ContextVar[str | None] = ContextVar("line", default=None)
+"""The kernel's line of an instruction that runs later than its call; None for the line that runs."""
+
 
 class NkiValidationError(ValueError):
     """A kernel breaks a rule of the machine."""
@@ -132,6 +150,8 @@ def kernel_frame() -> FrameType | None:
 
 def kernel_line() -> str:
     """Return file and line of the kernel's code that runs, as ``rope.py:210``."""
+    if (line := LINE.get()) is not None:
+        return line
     frame = kernel_frame()
     return "?" if frame is None else f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 

@@ -20,7 +20,7 @@ from bitpath.golden.nki.isa.enums import reduce_cmd as commands
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, free_size, instruction
 from bitpath.golden.nki.machine.timeline import LEAST, gpsimd_cycles
-from bitpath.golden.nki.memory.dtypes import INTEGERS, STORED, X4
+from bitpath.golden.nki.memory.dtypes import INTEGERS, STORED, X4, dtype_name
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_PARTITIONS
 from bitpath.golden.trainium3.declarations.vector import GPSIMD_XORWOW_STATES, XORWOW_STATES, XORWOW_WORDS
@@ -51,9 +51,16 @@ def on_engine(issue: Issue, chosen: engines, *tensors: NkiTensor, factor: int = 
 
 
 @instruction
-def tensor_copy(issue: Issue, dst: NkiTensor, src: NkiTensor, engine: engines = engines.unknown) -> None:
-    """Copy a tile: bits where the dtypes agree, else through FP32, as `bitpath.golden.trainium3.tensor_copy` does."""
+def tensor_copy(
+    issue: Issue, dst: NkiTensor, src: NkiTensor, engine: engines = engines.unknown, dtype: Any = None
+) -> None:
+    """Copy a tile: bits where the dtypes agree, else through FP32, as `bitpath.golden.trainium3.tensor_copy` does.
+
+    ``dtype``, which no page has and published kernels give, has no effect: another one than the destination's is a warning.
+    """
     issue.check("dst", dst, CHIP)
+    if dtype is not None and (given := dtype_name(dtype)) != dst.dtype:
+        issue.core.machine.warn("copy_dtype", f"tensor_copy dtype: {given} has no effect on a dst of {dst.dtype}")
     issue.check("src", src, CHIP)
     on_engine(issue, engine, dst, src)
     if dst.shape[0] != src.shape[0] or dst.size != src.size:

@@ -91,6 +91,20 @@ def test_nki_memset_of_floats_into_integers():
         nki.run(kernel, 2.0)
 
 
+def test_the_dtype_of_a_copy_has_no_effect():
+    """Published kernels give one that is not the destination's."""
+
+    def kernel(dtype):
+        tile, made = (nl.ndarray((4, 8), nl.float32, nl.sbuf) for _ in range(2))
+        nisa.memset(tile, 1 + 2**-20)
+        nisa.tensor_copy(made, tile, dtype=dtype)
+        return stored(made)
+
+    assert (nki.run(kernel, np.float32, options=nki.Options(strict=True)).outputs == np.float32(1 + 2**-20)).all()
+    with pytest.warns(nki.NkiWarning, match="tensor_copy dtype: bfloat16 has no effect on a dst of float32"):
+        assert (nki.run(kernel, nl.bfloat16).outputs == np.float32(1 + 2**-20)).all()
+
+
 @pytest.mark.parametrize(("memory", "float_holds", "integer_holds"), [("nan", np.nan, 4), ("zero", 0, 0)])
 def test_nki_new_memory(memory, float_holds, integer_holds):
     def kernel():
