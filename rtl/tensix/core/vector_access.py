@@ -26,9 +26,9 @@ from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.matrix.matrix_unit import ACCESS_ROWS, DstAccess
 from bitpath.rtl.tensix.matrix.registers import from_physical, to_physical
 from bitpath.rtl.tensix.sfpu.dst_words import HALF, WIDE_LOADS, WIDE_STORES, DstMode
-from bitpath.rtl.tensix.sfpu.layouts import ADDRESS_BITS, ROWS
+from bitpath.rtl.tensix.sfpu.layouts import ADDRESS_BITS, ROWS, SfpuRequest
 from bitpath.rtl.tensix.sfpu.layouts import COLUMNS as LANE_COLUMNS
-from bitpath.rtl.tensix.sfpu.sfpu import DstRows, DstStore, SfpuRequest
+from bitpath.rtl.tensix.sfpu.sfpu import DstRows, DstStore
 
 
 class VectorOperands(wiring.Component):

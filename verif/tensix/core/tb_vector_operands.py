@@ -14,7 +14,7 @@ from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import VECTOR
 from bitpath.rtl.tensix.core.vector_access import VectorOperands
 from bitpath.rtl.tensix.matrix.matrix_unit import DstAccess
-from bitpath.rtl.tensix.sfpu.sfpu import SfpuRequest
+from bitpath.rtl.tensix.sfpu.layouts import SfpuRequest
 from bitpath.verif.kit.unit_bench import UnitBench, cases, cross, pack, pauses, resolved
 from bitpath.verif.tensix.program.golden_core import MATH
 from bitpath.verif.tensix.program.views import other_fields, random_state, set_own, set_shared, view_of

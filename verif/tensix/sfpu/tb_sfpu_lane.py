@@ -21,7 +21,15 @@ from bitpath.rtl.tensix.sfpu.layouts import ROWS, LaneState, SfpuConfig
 from bitpath.rtl.tensix.sfpu.sfpu_lane import SHIFT, SfpuLane
 from bitpath.verif.kit.packing import array_bits
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pauses, resolved
-from bitpath.verif.tensix.sfpu.driving import RANDOM_AT, defined_lane, dst_mode, exactly, lane_bits, upper_row
+from bitpath.verif.tensix.sfpu.driving import (
+    RANDOM_AT,
+    defined_lane,
+    dst_mode,
+    exactly,
+    lane_bits,
+    operations,
+    upper_row,
+)
 from bitpath.verif.tensix.sfpu.words import ACCESSES, any_operand, kinds, random_lanes, random_word
 
 BENCH = UnitBench(SfpuLane, SfpuConfig)
@@ -99,13 +107,13 @@ class LaneDriver:
         await RisingEdge(self.dut.clk)
         self.set(preset=0)
 
-    async def execute(self, word: int, **ports: Any) -> tuple[int, int]:
+    async def execute(self, word: int, mode: int = 0, **ports: Any) -> tuple[int, int]:
         """Give an instruction; return `store` and `stored` of its cycle."""
-        self.set(execute=1, word=word, **ports)
+        self.set(operations=operations(word, CHIP, mode=mode), **ports)
         await FallingEdge(self.dut.clk)
         found = resolved(self.dut.store), resolved(self.dut.stored)
         await RisingEdge(self.dut.clk)
-        self.set(execute=0)
+        self.set(operations=0)
         return found
 
     async def settle(self) -> int:
@@ -172,7 +180,7 @@ async def every_exchange(frame):
         await RisingEdge(frame.dut.clk)
         driver.set(seeded=0)
         await FallingEdge(frame.dut.clk)
-        assert resolved(frame.dut.state) >> RANDOM_AT == seed
+        assert resolved(frame.dut.state) >> RANDOM_AT & 0xFFFFFFFF == seed
         await RisingEdge(frame.dut.clk)
         execute(unit, decode(word, chip=CHIP), chip=CHIP, numerics=NUMERICS)
         await driver.preset(lane_bits(exactly(lanes).lanes[number]))

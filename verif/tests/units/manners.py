@@ -25,7 +25,7 @@ from bitpath.rtl.tensix.core.decode import instruction_layout as tensix_instruct
 from bitpath.rtl.tensix.dot.layouts import Dot16Config
 from bitpath.rtl.tensix.matrix.mover import Move, MoveKind
 from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
-from bitpath.rtl.tensix.sfpu.sfpu import SfpuRequest
+from bitpath.rtl.tensix.sfpu.layouts import SfpuRequest
 from bitpath.rtl.trainium3.array.psum import PsumConfig, host_layout, write_layout
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemoryConfig
 from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig, Tiling
@@ -51,6 +51,7 @@ from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.traffic import Manners, Pace, drawn
 from bitpath.verif.tensix.matrix.moving import WIDTHS, random_move
+from bitpath.verif.tensix.sfpu.driving import operations
 from bitpath.verif.tensix.sfpu.words import kinds as vector_kinds
 from bitpath.verif.tensix.sfpu.words import random_word
 from bitpath.verif.tensix.stream import programs as stream_programs
@@ -518,7 +519,9 @@ MANNERS = {
     ),
     **dict.fromkeys(("rwc", "adc"), Manners(inputs={"write": modifiers})),
     "sfp_stochastic_round": Manners(cycles=300),
-    "sfpu_lane": Manners(inputs={"word": lambda source: drawn(lambda: vector_word(source))}, keeps=TABLE),
+    "sfpu_lane": Manners(
+        inputs={"operations": lambda source: drawn(lambda: operations(vector_word(source), CHIP))}, keeps=TABLE
+    ),
     "sfpu": Manners(inputs={"i": lambda source: drawn(lambda: vector_request(source))}, keeps=TABLE, cycles=150),
     "config_file": Manners(
         keeps="a program writes a GPR before it copies it",
