@@ -72,6 +72,7 @@ class LoadMacro(wiring.Component):
     o : Out(SubUnits), instructions of this cycle; a scheduled store is valid under ``hold`` too
     displaced : Out(1), the thread's instruction does not execute
     due : Out(1), a scheduled instruction executes
+    stores : Out(1), the store in ``o`` is a scheduled one
     pending : Out(1), scheduled instructions wait for cycles
     """
 
@@ -89,6 +90,7 @@ class LoadMacro(wiring.Component):
                 "o": Out(SubUnits),
                 "displaced": Out(1),
                 "due": Out(1),
+                "stores": Out(1),
                 "pending": Out(1),
             }
         )
@@ -115,6 +117,7 @@ class LoadMacro(wiring.Component):
             self.o.load.valid.eq(self.issued & executes["load"]),
             self.displaced.eq(Cat(executes[name] & due[name] for name in units).any()),
             self.due.eq(Cat(*due.values()).any() & ~self.hold),
+            self.stores.eq(due["store"]),
         ]
         waiting = [place[delay] for place in places.values() for delay in range(1, DELAYS)]
         by_instructions, advances = Signal(), Signal()

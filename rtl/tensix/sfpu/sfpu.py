@@ -130,6 +130,7 @@ class Sfpu(wiring.Component):
             macro.sequences.eq(first.sequences),
             macro.misc.eq(first.misc),
             self.displaced.eq(macro.displaced),
+            self.store.scheduled.eq(macro.stores),
             self.busy.eq(second | macro.pending | prng_seed.busy),
         ]
         legal = (destination(word) < FIRST_TEMPLATE) | Cat(
@@ -209,7 +210,6 @@ class Sfpu(wiring.Component):
             mod.eq(modifier(units.round.word)),
             self.store.wide.eq(units.store.mode.matches(*(each.value for each in WIDE_STORES))),
             self.store.address.eq(units.store.address),
-            self.store.scheduled.eq(units.store.valid & units.store.scheduled),
         ]
         rotated = self._rotated(m, units.round, mod, lanes)
         special, load_odd = [], []
@@ -262,7 +262,7 @@ class Sfpu(wiring.Component):
         if self.config.chip is Chip.BLACKHOLE:
             return [Const(0)] * ROWS
         rotates = operation.valid & named(operation.word, "SFPSHFT2") & mod.matches(ROTATE, ROTATE_COPY4)
-        rotates &= operation.scheduled | (operation.vd < FIRST_TEMPLATE)
+        rotates &= operation.vd < FIRST_TEMPLATE
         for row, held in enumerate(self.state.rotated):
             with m.If(rotates):
                 m.d.sync += held.eq(lanes[(row + 1) * COLUMNS - 1].vc)

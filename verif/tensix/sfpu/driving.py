@@ -8,7 +8,7 @@ from bitpath.golden.tensix.declarations.formats import COLUMNS as DST_COLUMNS
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.sfpu import COLUMNS, LANES, SCHEDULED, STACK_DEPTH
 from bitpath.golden.tensix.exact.sfpu_unit import Lane, Unit
-from bitpath.golden.tensix.isa import decode
+from bitpath.golden.tensix.isa import Instruction, decode
 from bitpath.golden.tensix.sfpu import Lanes
 from bitpath.golden.tensix.sfpu.macro import UNIT_OF, loaded_register
 from bitpath.rtl.tensix.sfpu.dst_words import WIDE_LOADS, WIDE_STORES, DstMode
@@ -126,16 +126,28 @@ def needs_gap(chip: Chip, before: int, word: int) -> bool:
     return chip is Chip.WORMHOLE or unseen
 
 
-def operations(word: int, chip: Chip, *, mode: int = 0, address: int = 0) -> int:
-    """Return a thread's instruction at its sub-unit, the others idle, as a lane takes it."""
-    instruction = decode(word, chip=chip)
+def operation(instruction: Instruction, word: int, chip: Chip, **others: int) -> dict[str, int]:
+    """Return an instruction at its sub-unit, with the operands of its fields, as a lane takes it; other fields are 0."""
     fields = instruction.fields
     vd = loaded_register(instruction) if instruction.name == "SFPLOADMACRO" else fields.get("vd", 0)
-    b = fields["imm"] & 15 if instruction.name == "SFPSHFT2" else fields.get("vb", vd)
-    if instruction.name in ("SFPAND", "SFPOR") and not fields["mod"] & 1:
+    b = fields.get("vb", fields["imm"] & 15 if instruction.name == "SFPSHFT2" else vd)
+    if instruction.name == "SFPSWAP" or (
+        chip is Chip.BLACKHOLE and instruction.name in ("SFPAND", "SFPOR") and not fields["mod"] & 1
+    ):
         b = vd
-    own = {"valid": 1, "word": word, "b": b, "c": fields.get("vc", vd), "vd": vd, "mode": mode, "address": address}
-    return pack(SubUnits, {UNIT_OF[instruction.name].value.lower(): own})
+    # SFPSTORE of LReg 16 has neither b nor c.
+    return {"valid": 1, "word": word, "b": b & 15, "c": fields.get("vc", vd) & 15, "vd": vd, **others}
+
+
+def operations(word: int, chip: Chip, *, mode: int = 0) -> int:
+    """Return a thread's instruction at its sub-unit, the others idle, as a lane takes it."""
+    instruction = decode(word, chip=chip)
+    return pack(SubUnits, {port_of(instruction): operation(instruction, word, chip, mode=mode)})
+
+
+def port_of(instruction: Instruction) -> str:
+    """Return the name of an instruction's sub-unit in `SubUnits`."""
+    return UNIT_OF[instruction.name].value.lower()
 
 
 def dst_mode(word: int, implied: int) -> DstMode:

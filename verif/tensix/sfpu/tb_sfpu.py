@@ -190,7 +190,7 @@ async def macros(frame):
     rng, driver, dut = pauses.rng("macros"), SfpuDriver(frame, CHIP), frame.dut
     board, rows = frame.scoreboard("state", SfpuState), frame.scoreboard("rows", 128 * 256, output="store")
     ready, stores = frame.scoreboard("ready", 1, output="i__ready"), frame.scoreboard("stores", 1, output="store")
-    for program in range(max(2, CASES // 40)):
+    for program in range(max(6, CASES // 60)):
         lanes, dst, implied = random_lanes(rng, CHIP, config=False), Dst(), rng.randrange(1, 4)
         configure(rng, CHIP, lanes)
         dst.rows[:128] = np.array([any_operand(rng) >> rng.choice((0, 16)) & 0xFFFF for _ in range(2048)]).reshape(
