@@ -1,7 +1,9 @@
 """Random programs with SFPLOADMACRO, cycle by cycle in golden: its schedule and the scalar twin of its lanes."""
 
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, UndefinedBehavior
@@ -24,6 +26,8 @@ UNCHOSEN = ("SFPCONFIG", "SFPPUSHC", "SFPPOPC", "SFPLOADMACRO")
 BEHIND_MAD = ("SFPNOP", "SFPNOT", "SFPXOR", "SFPMAD")
 """Instructions whose operands golden and Blackhole's interlock see alike."""
 ADDRESSES = range(0, 64, 2)
+Body = Callable[[int], list[int]]
+"""Words of a thread for a register."""
 
 
 def names_of(chip: Chip, unit: SubUnit) -> list[str]:
@@ -54,6 +58,71 @@ def _byte(rng: Random, place: int, units: list[SubUnit]) -> int:
         chosen.append(rng.choice((2, 3, 4, 5, 6, 7)))
     which = rng.choice((0, *chosen, *chosen))
     return rng.getrandbits(2) << 6 | rng.choice((0, 1, 2, 3, rng.randrange(8))) << 3 | which
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """A function of the kernel library in its forms with and without SFPLOADMACRO, for eight addresses from 0 on.
+
+    Attributes
+    ----------
+    words, plain : both forms.
+    implied, store : mode that 0 stands for, and the mode of the stores.
+    """
+
+    words: tuple[int, ...]
+    plain: tuple[int, ...]
+    implied: int
+    store: int
+
+
+def kernels(chip: Chip) -> dict[str, Kernel]:
+    """Return functions that convert integers; the templates' words go through VD 12 to 14, as the library has them.
+
+    Ref: tt-llk 36b092e, ckernel_sfpu_typecast.h.
+    """
+
+    def word(name: str, **fields: int) -> int:
+        return encode(name, chip=chip, **fields)
+
+    def kernel(
+        templates: list[int], sequence: int, load: int, store: int, macro: Body, plain: Body, implied: int
+    ) -> Kernel:
+        halves = word("SFPLOADI", mod=10, imm=sequence & 0xFFFF), word("SFPLOADI", mod=8, imm=sequence >> 16)
+        misc = word("SFPCONFIG", vd=8, mod=1, imm=0x100 | store)
+        constants = word("SFPLOADI", vd=0, mod=2), word("SFPLOADI", vd=1, imm=0xCF00)  # 0 and -2**31
+        words = [*templates, *halves, word("SFPCONFIG", vd=4), misc, *constants]
+        straight = [word("SFPENCC")]
+        for number in range(8):
+            address = 2 * number
+            register = 2 + number % 2
+            words.append(word("SFPLOADMACRO", vd_low=register, mod=load, address=address >> 1))
+            words += macro(register)
+            straight += [word("SFPLOAD", mod=load, address=address), *plain(0)]
+            straight.append(word("SFPSTORE", mod=store, address=address))
+        return Kernel(words=tuple(words), plain=tuple(straight), implied=implied, store=store or implied)
+
+    cast, rounds = partial(word, "SFPCAST"), partial(word, "SFP_STOCH_RND", mod=1)
+    shift = [word("SFPSHFT2", imm=4, vc=12, vd=7, mod=5)]
+    minus_31 = [word("SFPLOADI", mod=2, imm=0xFFE1), word("SFPLOADI", mod=8, imm=0xFFFF), word("SFPCONFIG", vd=12)]
+    select = [word("SFPSETSGN", vc=4, vd=12), word("SFPMAD", vb=10, vd=13, mod=4), rounds(vd=14)]
+    absolute = [word("SFPABS", vc=0, vd=1), cast(vc=1, vd=2), word("SFPSETSGN", vc=2), word("SFPSETCC", vc=1)]
+    most_negative = [word("SFPADDI", imm=0xCF00), word("SFPENCC")]
+    return {
+        "uint16_to_fp32": kernel([cast(vd=12)], 0x4B000044, 9, 3, lambda _: [], lambda _: [cast()], 3),
+        "uint16_to_fp16b": kernel(
+            [cast(vd=12), rounds(vd=13)], 0x534D0004, 9, 0, lambda _: [], lambda _: [cast(), rounds()], 2
+        ),
+        "int32_to_fp16b": kernel(
+            [*minus_31, *select],
+            0x7B76259C,
+            4,
+            0,
+            lambda register: [word("SFPABS", vc=register, vd=4), *shift, cast(vc=4, vd=4)],
+            lambda _: [*absolute, *most_negative, rounds()],
+            3,
+        ),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,7 +36,7 @@ from bitpath.verif.tensix.sfpu.driving import (
     state_bits,
     takes_two_cycles,
 )
-from bitpath.verif.tensix.sfpu.macros import MacroModel, configure, draw
+from bitpath.verif.tensix.sfpu.macros import MacroModel, configure, draw, kernels
 from bitpath.verif.tensix.sfpu.words import ACCESSES, any_operand, kinds, random_lanes, random_word
 
 BENCH = UnitBench(Sfpu, SfpuConfig)
@@ -233,6 +233,36 @@ async def macros(frame):
         got, expected = (array_bits(np.array(each[:128], np.uint16)) for each in (dst.rows.tolist(), model.dst))
         rows.compare(got, expected, f"program {program}")
         await RisingEdge(dut.clk)
+
+
+@BENCH.test("sfpu.kernels", "Published kernels use the delays as hardware has them", kernel=sorted(kernels(CHIP)))
+async def published_kernels(frame, kernel):
+    """Kernels with SFPLOADMACRO on random words, against golden on their forms without it."""
+    rng, driver, dut, own = pauses.rng(f"kernels {kernel}"), SfpuDriver(frame, CHIP), frame.dut, kernels(CHIP)[kernel]
+    rows = frame.scoreboard("rows", 64 * 256, output="store")
+    for _ in range(max(1, CASES // 300)):
+        dst = Dst()
+        dst.rows[:64] = np.array([rng.choice((0, 0x8000, rng.getrandbits(16))) for _ in range(1024)]).reshape(64, 16)
+        unit, contents = exactly(Lanes()), dst.rows.tolist()
+        for word in own.plain:
+            instruction = decode(word, chip=CHIP)
+            access = Access(dst=contents, address=instruction.fields.get("address", 0), default_mode=own.implied)
+            execute_exactly(unit, instruction, chip=CHIP, numerics=NUMERICS, access=access)
+        await driver.preset(state_bits(Lanes()))
+        for word in (*own.words, *[NOP] * 8):
+            instruction = decode(word, chip=CHIP)
+            address = immediate_of(instruction) if "address" in instruction.fields else 0
+            dut.i__payload.value = pack(SfpuRequest, {"word": word, "address": address, "implied": own.implied})
+            dut.i__valid.value, dut.dst.value = 1, dst.read(address, dst_mode(word, own.implied))
+            await FallingEdge(dut.clk)
+            assert resolved(dut.i__ready)
+            port = resolved(dut.store)
+            if port & LANE_MASK:
+                dst.write(port >> ADDRESS_AT & 0x3FF, DstMode(own.store), port)
+            await RisingEdge(dut.clk)
+        dut.i__valid.value = 0
+        got, expected = (array_bits(np.array(each[:64], np.uint16)) for each in (dst.rows.tolist(), contents))
+        rows.compare(got, expected, kernel)
 
 
 def stalls(before: int, word: int) -> bool:

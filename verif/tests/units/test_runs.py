@@ -286,10 +286,10 @@ RUNS = {
         Run("sfpu_lane", SFPU_BLACKHOLE, "icarus", 10, 6, 500, deep=True),
         Run("sfpu_lane", SfpuConfig(numerics=WORMHOLE_DOCUMENTED.numerics), "verilator", 20_000, 6, 30_000, deep=True),
         Run("sfpu_lane", SFPU_BLACKHOLE, "verilator", 20_000, 6, 30_000, deep=True),
-        Run("sfpu", SfpuConfig(), "verilator", 300, 24, 1_200, deep=True),
-        Run("sfpu", SFPU_BLACKHOLE, "verilator", 300, 23, 1_500),
-        Run("sfpu", SfpuConfig(), "verilator", 10_000, 24, 10_000, deep=True),
-        Run("sfpu", SFPU_BLACKHOLE, "verilator", 10_000, 23, 10_000, deep=True),
+        Run("sfpu", SfpuConfig(), "verilator", 300, 27, 1_200, deep=True),
+        Run("sfpu", SFPU_BLACKHOLE, "verilator", 300, 26, 1_500),
+        Run("sfpu", SfpuConfig(), "verilator", 10_000, 27, 10_000, deep=True),
+        Run("sfpu", SFPU_BLACKHOLE, "verilator", 10_000, 26, 10_000, deep=True),
     ),
 }
 """Runs by the seed of all random choices."""
