@@ -10,7 +10,7 @@ from amaranth.lib import data
 from bitpath.golden.aie_ml_v2.tile.addresses import Address
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle
 from bitpath.golden.aie_ml_v2.tile.transfers import Flush, Load, PointerAdd, Pop, StoreSrs
-from bitpath.golden.tensix.declarations.encodings import BY_NAME, FIELDS, THREAD_FIELDS
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, FIELDS, OPCODE_LOW, THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import Chip, Fidelity, Format
 from bitpath.golden.tensix.matmul.product_program import DATUMS, Product, tile_program
 from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
@@ -104,8 +104,10 @@ def vector_word(source: Random) -> int:
 
 
 def vector_request(source: Random) -> int:
-    """Return bits of a request of Wormhole's Vector unit."""
-    return pack(SfpuRequest, {"word": vector_word(source), "address": source.getrandbits(10), "implied": 1})
+    """Return bits of a request of Wormhole's Vector unit; some schedule others."""
+    macro = BY_NAME[CHIP]["SFPLOADMACRO"].opcode << OPCODE_LOW | source.getrandbits(OPCODE_LOW)
+    word = macro if source.random() < 0.3 else vector_word(source)
+    return pack(SfpuRequest, {"word": word, "address": source.getrandbits(10), "implied": 1})
 
 
 @cache
@@ -520,9 +522,16 @@ MANNERS = {
     **dict.fromkeys(("rwc", "adc"), Manners(inputs={"write": modifiers})),
     "sfp_stochastic_round": Manners(cycles=300),
     "sfpu_lane": Manners(
-        inputs={"operations": lambda source: drawn(lambda: operations(vector_word(source), CHIP))}, keeps=TABLE
+        inputs={
+            "operations": lambda source: drawn(
+                lambda: operations(vector_word(source), CHIP, mode=source.randrange(1, 16))
+            )
+        }
     ),
-    "sfpu": Manners(inputs={"i": lambda source: drawn(lambda: vector_request(source))}, keeps=TABLE, cycles=150),
+    # Seeds let few instructions pass.
+    "sfpu": Manners(
+        inputs={"i": lambda source: drawn(lambda: vector_request(source))}, still=("displaced",), cycles=150
+    ),
     "config_file": Manners(
         keeps="a program writes a GPR before it copies it",
         inputs={"i": lambda source: drawn(lambda: config_instruction(source))},
