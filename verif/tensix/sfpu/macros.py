@@ -86,7 +86,7 @@ def kernels(chip: Chip) -> dict[str, Kernel]:
         return encode(name, chip=chip, **fields)
 
     def kernel(
-        templates: list[int], sequence: int, load: int, store: int, macro: Body, plain: Body, implied: int
+        templates: list[int], sequence: int, plain: list[int], beside: Body, *, load: int, store: int, implied: int
     ) -> Kernel:
         halves = word("SFPLOADI", mod=10, imm=sequence & 0xFFFF), word("SFPLOADI", mod=8, imm=sequence >> 16)
         misc = word("SFPCONFIG", vd=8, mod=1, imm=0x100 | store)
@@ -94,34 +94,30 @@ def kernels(chip: Chip) -> dict[str, Kernel]:
         words = [*templates, *halves, word("SFPCONFIG", vd=4), misc, *constants]
         straight = [word("SFPENCC")]
         for number in range(8):
-            address = 2 * number
-            register = 2 + number % 2
+            address, register = 2 * number, 2 + number % 2
             words.append(word("SFPLOADMACRO", vd_low=register, mod=load, address=address >> 1))
-            words += macro(register)
-            straight += [word("SFPLOAD", mod=load, address=address), *plain(0)]
+            words += beside(register)
+            straight += [word("SFPLOAD", mod=load, address=address), *plain]
             straight.append(word("SFPSTORE", mod=store, address=address))
         return Kernel(words=tuple(words), plain=tuple(straight), implied=implied, store=store or implied)
 
+    def sign_beside(register: int) -> list[int]:
+        shift = word("SFPSHFT2", imm=4, vc=12, vd=7, mod=5)
+        return [word("SFPABS", vc=register, vd=4), shift, cast(vc=4, vd=4)]
+
+    def nothing_beside(register: int) -> list[int]:
+        return []
+
     cast, rounds = partial(word, "SFPCAST"), partial(word, "SFP_STOCH_RND", mod=1)
-    shift = [word("SFPSHFT2", imm=4, vc=12, vd=7, mod=5)]
     minus_31 = [word("SFPLOADI", mod=2, imm=0xFFE1), word("SFPLOADI", mod=8, imm=0xFFFF), word("SFPCONFIG", vd=12)]
     select = [word("SFPSETSGN", vc=4, vd=12), word("SFPMAD", vb=10, vd=13, mod=4), rounds(vd=14)]
     absolute = [word("SFPABS", vc=0, vd=1), cast(vc=1, vd=2), word("SFPSETSGN", vc=2), word("SFPSETCC", vc=1)]
-    most_negative = [word("SFPADDI", imm=0xCF00), word("SFPENCC")]
+    signed = [*absolute, word("SFPADDI", imm=0xCF00), word("SFPENCC"), rounds()]
+    both, short = [cast(), rounds()], [cast(vd=12), rounds(vd=13)]
     return {
-        "uint16_to_fp32": kernel([cast(vd=12)], 0x4B000044, 9, 3, lambda _: [], lambda _: [cast()], 3),
-        "uint16_to_fp16b": kernel(
-            [cast(vd=12), rounds(vd=13)], 0x534D0004, 9, 0, lambda _: [], lambda _: [cast(), rounds()], 2
-        ),
-        "int32_to_fp16b": kernel(
-            [*minus_31, *select],
-            0x7B76259C,
-            4,
-            0,
-            lambda register: [word("SFPABS", vc=register, vd=4), *shift, cast(vc=4, vd=4)],
-            lambda _: [*absolute, *most_negative, rounds()],
-            3,
-        ),
+        "uint16_to_fp32": kernel([cast(vd=12)], 0x4B000044, [cast()], nothing_beside, load=9, store=3, implied=3),
+        "uint16_to_fp16b": kernel(short, 0x534D0004, both, nothing_beside, load=9, store=0, implied=2),
+        "int32_to_fp16b": kernel([*minus_31, *select], 0x7B76259C, signed, sign_beside, load=4, store=0, implied=3),
     }
 
 
