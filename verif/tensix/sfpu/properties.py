@@ -15,6 +15,7 @@ from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, Sto
 from bitpath.golden.tensix.declarations.sfpu import StoreMode
 from bitpath.rtl.tensix.sfpu.dst_words import FromDst, ToDst
 from bitpath.rtl.tensix.sfpu.layouts import SfpuConfig
+from bitpath.rtl.tensix.sfpu.load_macro import DELAYS, LoadMacro
 from bitpath.rtl.tensix.sfpu.multiply_add import Add, Multiply, Outcome
 from bitpath.rtl.tensix.sfpu.sfp_stochastic_round import PrngLane, PrngSeed, SfpStochasticRound
 from bitpath.rtl.tensix.sfpu.simple import LeadingZeros, Simple
@@ -541,3 +542,41 @@ def order(claim: Claim) -> None:
         for name, code in (("b", dut.b), ("c", dut.c))
     )
     claim.ensure(dut.smaller == (c < b))
+
+
+@PROPERTIES.of(
+    "load_macro",
+    "load_macro_{unit}",
+    "an instruction of the {unit} sub-unit executes d + 1 cycles behind an SFPLOADMACRO with delay d, unless a later one displaces it",
+    ("schedules & (bits[3:6] == delay)", "schedules & (bits[3:6] == delay + 1)"),
+    "unit, place",
+    (("simple", 0), ("mad", 1), ("round", 2), ("store", 3)),
+    depth=DELAYS + 1,
+)
+def scheduled_delays(claim: Claim, unit: str, place: int) -> None:
+    """In a cycle that passes for all: the thread's instruction is issued, or none counts instructions."""
+    dut = claim.instantiate("dut", LoadMacro(Chip.WORMHOLE))
+    claim.assume(~dut.hold, claim.inside("dut", "advances"))
+    word = dut.request.word
+    sequence = Cat(dut.sequences).word_select(word[22:24], 32)
+    own = claim.value(sequence[8 * place : 8 * place + 8], "own", 8)
+    macro = dut.issued & (word[24:] == BY_NAME[Chip.WORMHOLE]["SFPLOADMACRO"].opcode)
+    # Bits of a sub-unit, the loaded register, and whether there is an SFPLOADMACRO, a cycle and more ago.
+    past = [claim.value(Cat(own, word[20:22], word[0], macro), "past_0", 12)]
+    for cycles in range(1, DELAYS + 1):
+        past.append(claim.register(past[-1], f"past_{cycles}"))
+    executes, register, kept = Signal(), Signal(5), Signal()
+    for cycles in range(DELAYS, 0, -1):
+        bits = past[cycles]
+        with claim.m.If(bits[11] & (bits[3:6] == cycles - 1)):
+            claim.m.d.comb += [
+                executes.eq(bits[:3].any()),
+                register.eq(Mux(bits[6], 16, bits[8:11])),
+                # VD of a store's template stays.
+                kept.eq((unit == "store") & ~bits[6] & bits[7]),
+            ]
+    operation = getattr(dut.o, unit)
+    claim.ensure(
+        (operation.valid & operation.scheduled) == executes,
+        ~executes | kept | (operation.vd == register),
+    )
