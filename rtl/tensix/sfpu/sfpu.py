@@ -33,6 +33,7 @@ from bitpath.rtl.tensix.sfpu.layouts import (
     REGISTERS,
     ROWS,
     WORD_BITS,
+    ColumnState,
     SfpuConfig,
     SfpuRequest,
     SfpuState,
@@ -108,7 +109,7 @@ class Sfpu(wiring.Component):
                 "displaced": Out(1),
                 "seed": In(stream.Signature(WORD_BITS)),
                 "preset": In(stream.Signature(SfpuState, always_ready=True)),
-                "state": Out(SfpuState, init={"columns": [{"programmed": PROGRAMMED_DEFAULTS}] * COLUMNS}),
+                "state": Out(SfpuState),
                 "busy": Out(1),
             }
         )
@@ -120,7 +121,10 @@ class Sfpu(wiring.Component):
         connect(m, flipped(self.seed), prng_seed.i)
         execute, second = Signal(), Signal()
         macro = instantiate(m, platform, "macro", LoadMacro, config.chip)
-        first = self.state.columns[0]
+        begin = {"programmed": PROGRAMMED_DEFAULTS}
+        columns = [Signal(ColumnState, name=f"column_{number}", init=begin) for number in range(COLUMNS)]
+        first = columns[0]
+        m.d.comb += [own.eq(column) for own, column in zip(self.state.columns, columns, strict=True)]
         m.d.comb += [
             execute.eq(self.i.valid & self.i.ready),
             macro.issued.eq(execute),
@@ -133,12 +137,10 @@ class Sfpu(wiring.Component):
             self.store.scheduled.eq(macro.stores),
             self.busy.eq(second | macro.pending | prng_seed.busy),
         ]
-        legal = (destination(word) < FIRST_TEMPLATE) | Cat(
-            each.lane_config.no_templates for each in self.state.columns
-        ).any()
+        legal = (destination(word) < FIRST_TEMPLATE) | Cat(each.lane_config.no_templates for each in columns).any()
         self._issue(m, platform, execute & legal & ~macro.displaced, macro.due, second, prng_seed.busy)
         lanes = [instantiate(m, platform, f"lane_{number}", SfpuLane, config) for number in range(LANES)]
-        for column, state in enumerate(self.state.columns):
+        for column, state in enumerate(columns):
             self._configure(m, execute, macro.o.simple, column, state, lanes[column])
         self._connect(m, macro.o, lanes, prng_seed)
         return m
@@ -263,7 +265,9 @@ class Sfpu(wiring.Component):
             return [Const(0)] * ROWS
         rotates = operation.valid & named(operation.word, "SFPSHFT2") & mod.matches(ROTATE, ROTATE_COPY4)
         rotates &= operation.vd < FIRST_TEMPLATE
-        for row, held in enumerate(self.state.rotated):
+        for row, own in enumerate(self.state.rotated):
+            held = Signal(WORD_BITS, name=f"rotated_{row}")
+            m.d.comb += own.eq(held)
             with m.If(rotates):
                 m.d.sync += held.eq(lanes[(row + 1) * COLUMNS - 1].vc)
             with m.If(self.preset.valid):

@@ -213,7 +213,7 @@ class SfpuLane(wiring.Component):
                 m.d.comb += [
                     multiply.a.eq(a),
                     multiply.c.eq(c),
-                    multiply.integer.eq(1),
+                    multiply.is_integer.eq(1),
                     multiply.upper.eq(mod[0]),
                 ]
 
@@ -353,7 +353,7 @@ class SfpuLane(wiring.Component):
         loads = named(word, "SFPLOAD", "SFPLOADMACRO") & (enabled | whole) & ~lane_config.block_load
         m.d.comb += [
             load.i.eq(self.dst),
-            load.before.eq(before),
+            load.old.eq(before),
             Value.cast(load.mode).eq(operation.mode),
             load.infinity.eq(lane_config.fp16_infinity),
         ]

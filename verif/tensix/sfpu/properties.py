@@ -229,7 +229,7 @@ def significand_of(code: Value) -> Value:
     tuple(Chip),
 )
 def product_of_finite_factors(claim: Claim, chip: Chip) -> None:
-    dut = claim.instantiate("dut", Multiply(chip), integer=0, upper=0)
+    dut = claim.instantiate("dut", Multiply(chip), is_integer=0, upper=0)
     a, b = (claim.value(code[23:31], f"exponent_{name}") for name, code in (("a", dut.a), ("b", dut.b)))
     claim.assume(a != 255, b != 255, dut.c[23:31] != 255)
     factors = [claim.value(significand_of(code), f"factor_{name}") for name, code in (("a", dut.a), ("b", dut.b))]
@@ -260,7 +260,7 @@ def product_of_finite_factors(claim: Claim, chip: Chip) -> None:
 )
 def special_operands(claim: Claim, chip: Chip) -> None:
     """By the tables of IEEE 754, with denormals as zeros; a product that overflows is infinite."""
-    dut = claim.instantiate("dut", Multiply(chip), integer=0, upper=0)
+    dut = claim.instantiate("dut", Multiply(chip), is_integer=0, upper=0)
     exponents = [code[23:31] for code in (dut.a, dut.b, dut.c)]
     claim.assume((exponents[0] == 255) | (exponents[1] == 255) | (exponents[2] == 255))
     nan = [(code & 0x7FFFFFFF) > 0x7F800000 for code in (dut.a, dut.b, dut.c)]
@@ -307,7 +307,7 @@ def sums(claim: Claim, chip: Chip, near: bool) -> None:
     dut = claim.instantiate("dut", Add(chip))
     p, blackhole = dut.i, chip is Chip.BLACKHOLE
     exponent, sign = claim.value(p.addend[23:31], "addend_exponent"), p.addend[31]
-    claim.assume(~p.integer, p.outcome == Outcome.SUM, ~p.zero, exponent != 255, p.exponent != 255)
+    claim.assume(~p.is_integer, p.outcome == Outcome.SUM, ~p.zero, exponent != 255, p.exponent != 255)
     # A product is from 1 up to 4.
     claim.assume(p.significand >= 1 << 26)
     distance = claim.value(p.exponent - exponent, "distance", signed(10))
@@ -356,7 +356,7 @@ def sums(claim: Claim, chip: Chip, near: bool) -> None:
 def addend_passes(claim: Claim, chip: Chip) -> None:
     dut = claim.instantiate("dut", Add(chip))
     p = dut.i
-    claim.assume(~p.integer, p.outcome == Outcome.SUM, p.zero)
+    claim.assume(~p.is_integer, p.outcome == Outcome.SUM, p.zero)
     denormal = p.addend[23:31] == 0
     sign = p.sign & p.addend[31] & int(chip is Chip.BLACKHOLE)
     claim.ensure(dut.o == Mux(denormal, Cat(Const(0, 31), sign), p.addend))
