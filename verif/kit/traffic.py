@@ -4,6 +4,7 @@ A unit is compared with itself: its outputs after a reset in flight with those a
 stalls with those at full speed.
 """
 
+import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +17,9 @@ from amaranth.hdl import MemoryInstance
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
+
+# Amaranth's simulator writes the mask of a signal in decimal digits; those of the Vector unit have more than Python's limit.
+sys.set_int_max_str_digits(0)
 
 Trace = list[dict[str, int]]
 """Outputs of a unit in each cycle: ready of input streams, valid and valid payloads of output streams, other outputs."""

@@ -316,7 +316,7 @@ def _scheduled(macro: Instruction, unit: SubUnit, bits: int, config: LoadMacroCo
             fields.setdefault("vb", fields["vd"])
     fields["vd"] = SCHEDULED if bits & 0x40 else loaded
     instruction = Instruction(name=name, fields=fields)
-    if SCHEDULED in _reads(instruction, chip):
+    if SCHEDULED in _reads(instruction, chip) or (name, fields["vd"]) == ("SFPSWAP", SCHEDULED):
         raise UndefinedBehavior(f"{name} of a macro must not read LReg {SCHEDULED}")
     return instruction
 

@@ -28,7 +28,7 @@ ADC = ("SETADC", "SETADCXX", "SETADCXY", "SETADCZW", "INCADCXY", "INCADCZW", "AD
 CONFIG = ("WRCFG", "SETC16", "RMWCIB0", "RMWCIB1", "RMWCIB2", "RMWCIB3", "SETDMAREG")
 SEMAPHORES = ("SEMINIT", "SEMPOST", "SEMGET")
 WAITS = ("STALLWAIT", "SEMWAIT")
-VECTOR = tuple(name for name in BY_NAME[Chip.BLACKHOLE] if name.startswith("SFP") and name != "SFPLOADMACRO")
+VECTOR = tuple(name for name in BY_NAME[Chip.BLACKHOLE] if name.startswith("SFP"))
 EXECUTED = (*MATRIX, *MOVES, *BANKS, *RWC, *ADC, *CONFIG, *SEMAPHORES, *WAITS, *VECTOR, "UNPACR", "PACR", "NOP")
 """Instructions that a core executes."""
 ZERO_FIELDS = {

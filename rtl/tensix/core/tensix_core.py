@@ -23,6 +23,7 @@ from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 from bitpath.rtl.tensix.core.config import ChipConfig, TensixCoreConfig
 from bitpath.rtl.tensix.core.config_file import THREADS, ConfigFile
 from bitpath.rtl.tensix.core.decode import MATRIX, named
+from bitpath.rtl.tensix.core.dst_rows import RowOrder, ordered, row_order
 from bitpath.rtl.tensix.core.l1_memory import LINES, L1Memory
 from bitpath.rtl.tensix.core.matrix_operands import BankFormat, Implied, MatrixOperands, MoveOperands
 from bitpath.rtl.tensix.core.pack_address import PackAddress
@@ -35,7 +36,7 @@ from bitpath.rtl.tensix.core.vector_access import DstMerge, VectorOperands
 from bitpath.rtl.tensix.core.wait_gate import Semaphores
 from bitpath.rtl.tensix.engine.tensix_engine import NEED_BITS, L1Port
 from bitpath.rtl.tensix.faults import Fault
-from bitpath.rtl.tensix.matrix.matrix_unit import MatrixUnit
+from bitpath.rtl.tensix.matrix.matrix_unit import DstAccess, MatrixUnit
 from bitpath.rtl.tensix.matrix.registers import BANKS
 from bitpath.rtl.tensix.sfpu.sfpu import Sfpu
 from bitpath.rtl.tensix.stream.expanders import MOP_WRITE
@@ -96,7 +97,7 @@ def l1_write_layout(config: TensixCoreConfig) -> data.StructLayout:
 class TensixCore(wiring.Component):
     """Threads execute their words in order, one a cycle; units that they share take one instruction a cycle of all threads.
 
-    The core executes the words of `decode.EXECUTED`, which are all instructions of golden's core but SFPLOADMACRO, in the modes that
+    The core executes the words of `decode.EXECUTED`, which are all instructions of golden's core, in the modes that
     `UnpackAddress`, `PackAddress`, `MatrixOperands`, `MoveOperands` and `VectorOperands` do not refuse: those of the Vector unit,
     MVMUL, DOTPV, GAPOOL, GMPOOL, ELWMUL, ELWADD, ELWSUB, ZEROACC, the moves MOVA2D, MOVB2D, MOVD2A, MOVD2B, MOVB2A and TRNSPSRCB, ZEROSRC, CLEARDVALID, SETDVALID,
     UNPACR_NOP, SETRWC, INCRWC, the eight instructions of ADCs, UNPACR, PACR, SETDMAREG, WRCFG, RMWCIB, SETC16, the semaphores and STALLWAIT;
@@ -108,7 +109,8 @@ class TensixCore(wiring.Component):
     The Vector unit and the packer each wait 96 cycles behind a write to PRNG_SEED.
     Configuration is written in one cycle. The Vector unit takes an instruction a cycle beside the Matrix unit's; SFPLOAD and
     SFPSTORE wait for a cycle in which that one begins nothing, and until no result for their rows is in flight. SFPSTORE defines a row
-    with its first word, golden with its last column.
+    with its first word, golden with its last column. Cycles of SFPLOADMACRO are those of the clock, but for the ones in which its
+    SFPSTORE waits for Dst, or goes before the load of a thread from other rows; golden counts its thread's instructions.
 
     Parameters
     ----------
@@ -200,7 +202,10 @@ class TensixCore(wiring.Component):
                     refused[first.thread].eq(Mux(refuses, Fault.STATE, Fault.NONE)),
                 ]
         self._seed(m, file, packer)
-        vector_idle = self._vector(m, platform, choices["vector"], threads, file, unit, ~to_dst, granted, refused)
+        displaced = Signal(THREADS)
+        vector_idle = self._vector(
+            m, platform, choices["vector"], threads, file, unit, ~to_dst, granted, refused, displaced
+        )
         self._imply(m, banks, operands, moves, unit, unpackers)
         self._count_contexts(m, addresses, unpackers)
         self._configure(m, choices, threads, file, semaphores, granted, refused)
@@ -221,6 +226,7 @@ class TensixCore(wiring.Component):
                 thread.semaphores.eq(semaphores.state),
                 thread.granted.eq(granted[number]),
                 thread.refused.eq(refused[number]),
+                thread.displaced.eq(displaced[number]),
                 thread.clear.eq(self.clear),
                 getattr(self, f"fault_{number}").eq(thread.fault),
                 getattr(self, f"fault_number_{number}").eq(thread.fault_number),
@@ -269,6 +275,7 @@ class TensixCore(wiring.Component):
         goes: Value,
         granted: Signal,
         refused: data.View,
+        displaced: Signal,
     ) -> Value:
         """Add the Vector unit; return whether it is idle."""
         first, view = choice
@@ -276,22 +283,21 @@ class TensixCore(wiring.Component):
         operands = instantiate(m, platform, "vector_operands", VectorOperands, ChipConfig(chip=self.config.chip))
         merge = instantiate(m, platform, "merge", DstMerge)
         seeds, waits, does = Signal(), Signal(), Signal()
+        accesses, store = self._scheduled_store(m, sfpu, view, does, operands, unit, goes)
         m.d.comb += [
             operands.view.eq(view),
             operands.word.eq(Array(thread.executed.word for thread in threads)[first.thread]),
             # A seed that waits goes before the next instruction.
             waits.eq(seeds | ~goes),
             does.eq(first.valid & ~operands.refused & ~waits),
-            unit.access.valid.eq(does & operands.accesses),
-            unit.access.p.eq(operands.access),
             unit.values.eq(merge.values),
-            unit.stored.eq(merge.written),
+            unit.stored.eq(Mux(sfpu.store.scheduled & ~store, 0, merge.written)),
             merge.found.eq(unit.found),
-            merge.dst32.eq(operands.access.dst32),
+            merge.dst32.eq(unit.access.p.dst32),
             merge.store.eq(sfpu.store),
             sfpu.dst.eq(merge.rows),
             sfpu.i.p.eq(operands.o),
-            sfpu.i.valid.eq(does & (~operands.accesses | unit.access.ready)),
+            sfpu.i.valid.eq(does & (~accesses | unit.access.ready)),
             sfpu.seed.valid.eq(seeds),
             sfpu.seed.p.eq(file.shared[0].prng_seed[0]),
         ]
@@ -304,8 +310,41 @@ class TensixCore(wiring.Component):
                 first.taken.eq(1),
                 granted.bit_select(first.thread, 1).eq(1),
                 refused[first.thread].eq(Mux(operands.refused, Fault.STATE, Fault.NONE)),
+                displaced.bit_select(first.thread, 1).eq(sfpu.displaced & ~operands.refused),
             ]
         return ~sfpu.busy & ~seeds
+
+    def _scheduled_store(
+        self,
+        m: Module,
+        sfpu: Sfpu,
+        view: data.View,
+        does: Value,
+        operands: VectorOperands,
+        unit: MatrixUnit,
+        goes: Value,
+    ) -> tuple[Signal, Signal]:
+        """Add the accesses to Dst of a thread and of a scheduled SFPSTORE, which goes first if they are to different rows; return
+        whether the thread's instruction accesses Dst, and whether a scheduled one does.
+
+        A load finds the words before the store, but for rows of which one of both has words of 32 bits and the other one of 16.
+        """
+        thread, store, first, stored = Signal(name="thread_accesses"), Signal(), Signal(), Signal()
+        own, order = Signal(DstAccess), Signal(RowOrder)
+        with m.If(sfpu.i.valid & sfpu.i.ready & named(view.instruction, "SFPLOADMACRO")):
+            m.d.sync += order.eq(row_order(view.shared))
+        m.d.comb += [
+            own.dst32.eq(sfpu.store.wide),
+            own.row.eq(ordered(Cat(Const(0, 2), sfpu.store.address[2:]), order, own.dst32)),
+            thread.eq(operands.accesses & ~(named(view.instruction, "SFPSTORE") & sfpu.store.scheduled)),
+            store.eq(sfpu.store.scheduled & ~stored),
+            first.eq(store & does & thread & (own.as_value() != operands.access.as_value())),
+            unit.access.valid.eq((store & goes) | (does & thread)),
+            unit.access.p.eq(Mux(store, own, operands.access)),
+            sfpu.hold.eq(store & (~goes | ~unit.access.ready | first)),
+        ]
+        m.d.sync += stored.eq(first & unit.access.ready)
+        return thread, store
 
     def _banks(self, m: Module, unit: MatrixUnit) -> list[data.View]:
         """Return of SrcA and SrcB which bank comes next on either side, and who owns it."""

@@ -81,7 +81,8 @@ class Thread(wiring.Component):
     mop : In(stream of MOP_WRITE)
     write : In(stream of THREAD_WRITE), modifiers for the counters
     banks, idle, vector_idle, semaphores : as of `WaitGate`
-    asks : Out(Asks); granted : In(1), the unit takes the instruction in this cycle; refused : In(Fault), it takes it and does nothing
+    asks : Out(Asks); granted : In(1), the unit takes the instruction in this cycle; refused : In(Fault), it takes it and does nothing;
+        displaced : In(1), it executes another one instead
     instruction : Out(instruction_layout), rwc : Out(RWC_STATE), adc : Out(ADC_STATE)
     executed : Out(Executed)
     waits : Out(1), an instruction is at the gate
@@ -102,6 +103,7 @@ class Thread(wiring.Component):
                 "asks": Out(Asks),
                 "granted": In(1),
                 "refused": In(Fault),
+                "displaced": In(1),
                 "instruction": Out(instruction_layout(config.chip)),
                 "rwc": Out(RWC_STATE),
                 "adc": Out(ADC_STATE),
@@ -145,7 +147,7 @@ class Thread(wiring.Component):
             asked.vector.eq(named(instruction, *VECTOR)),
             asks.eq(Mux(opens & legal, asked.as_value(), 0)),
             passes.eq(opens & (~asks.as_value().any() | self.granted)),
-            does.eq(passes & legal & (self.refused == Fault.NONE)),
+            does.eq(passes & legal & (self.refused == Fault.NONE) & ~self.displaced),
             expander.o.ready.eq(passes),
             self.instruction.eq(instruction),
             self.waits.eq(expander.o.valid),
@@ -166,7 +168,7 @@ class Thread(wiring.Component):
         leaves = named(instruction, "ZEROACC") & instruction.mode.matches(Zeroed.HALF, Zeroed.ALL)
         modifies = named(instruction, *MATRIX, *WITH_MODIFIER) & ~leaves
         sets, adds = named(instruction, "SETRWC"), named(instruction, "INCRWC")
-        accesses = named(instruction, "SFPLOAD", "SFPSTORE")
+        accesses = named(instruction, "SFPLOAD", "SFPLOADMACRO", "SFPSTORE")
         modified = Mux(accesses, RwcOp.MODIFY_KEEPING_PHASE, RwcOp.MODIFY)
         m.d.comb += [
             rwc.i.valid.eq(does & (modifies | sets | adds | accesses)),

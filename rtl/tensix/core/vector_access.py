@@ -27,9 +27,9 @@ from bitpath.rtl.tensix.dot.layouts import DstRow
 from bitpath.rtl.tensix.matrix.matrix_unit import ACCESS_ROWS, DstAccess
 from bitpath.rtl.tensix.matrix.registers import from_physical, to_physical
 from bitpath.rtl.tensix.sfpu.dst_words import HALF
-from bitpath.rtl.tensix.sfpu.layouts import ADDRESS_BITS, ROWS
+from bitpath.rtl.tensix.sfpu.layouts import ADDRESS_BITS, ROWS, SfpuRequest
 from bitpath.rtl.tensix.sfpu.layouts import COLUMNS as LANE_COLUMNS
-from bitpath.rtl.tensix.sfpu.sfpu import DstRows, DstStore, SfpuRequest
+from bitpath.rtl.tensix.sfpu.sfpu import DstRows, DstStore
 
 
 class VectorOperands(wiring.Component):
@@ -43,7 +43,7 @@ class VectorOperands(wiring.Component):
     -------
     view : In(view_layout), word : In(32), an instruction of the Vector unit
     o : Out(SfpuRequest)
-    accesses : Out(1), it is an SFPLOAD or SFPSTORE; access : Out(DstAccess), its rows of Dst
+    accesses : Out(1), it is a load or SFPSTORE; access : Out(DstAccess), its rows of Dst
     refused : Out(1), a core does not execute the instruction: Blackhole's INT32_ALL, whose stack pointer it does not have, or a mode
         that an unknown format decides
     """
@@ -76,21 +76,20 @@ class VectorOperands(wiring.Component):
         short = Mux(fmt.matches(*EXPONENT8_FORMATS), StoreMode.BF16, StoreMode.FP16)
         implied = Mux(shared.sfpu_fp32[0], StoreMode.FP32, short)
         by_format, every = instruction.mod == BY_CONFIGURATION, mode == StoreMode.INT32_ALL
-        loads, stores = named(instruction, "SFPLOAD"), named(instruction, "SFPSTORE")
+        macro, stores = named(instruction, "SFPLOADMACRO"), named(instruction, "SFPSTORE")
+        # The lowest bit of SFPLOADMACRO's address is the upper one of its register.
+        immediate = Mux(macro, Cat(instruction.vd_high, instruction.address), instruction.address)
         m.d.comb += [
             mode.eq(Mux(by_format, implied, instruction.mod)),
             offset.eq(view.rwc.dst.value + shared.dst_base[0]),
             address.eq(
-                instruction.address
-                + own.math_offset[0]
-                + Mux(every, offset[:2], offset)
-                + field_of(shared, "dst_stack_base")[:2]
+                immediate + own.math_offset[0] + Mux(every, offset[:2], offset) + field_of(shared, "dst_stack_base")[:2]
             ),
             order.eq(row_order(shared)),
             self.o.word.eq(self.word),
             self.o.address.eq(address),
             self.o.implied.eq(implied),
-            self.accesses.eq(loads | stores),
+            self.accesses.eq(named(instruction, "SFPLOAD") | macro | stores),
             self.access.dst32.eq(mode.matches(*WIDE_LOADS) | (stores & mode.matches(*WIDE_STORES))),
             self.access.row.eq(ordered(Cat(Const(0, 2), address[2:]), order, self.access.dst32)),
             self.refused.eq(self.accesses & ((by_format & ~fmt.matches(*Format)) | (every & int(blackhole)))),

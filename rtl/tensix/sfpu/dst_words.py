@@ -39,7 +39,7 @@ class FromDst(wiring.Component):
 
     Members
     -------
-    i : In(32), the word of Dst; before : In(32), the register's, of which LO16_ONLY and HI16_ONLY keep a half
+    i : In(32), the word of Dst; old : In(32), the register's, of which LO16_ONLY and HI16_ONLY keep a half
     mode : In(StoreMode)
     infinity : In(1), FP16's code of all ones becomes an infinity
     o : Out(32)
@@ -49,7 +49,7 @@ class FromDst(wiring.Component):
 
     def __init__(self, numerics: TensixNumerics):
         self.numerics = numerics
-        inputs = {"i": In(WORD_BITS), "before": In(WORD_BITS), "mode": In(StoreMode), "infinity": In(1)}
+        inputs = {"i": In(WORD_BITS), "old": In(WORD_BITS), "mode": In(StoreMode), "infinity": In(1)}
         super().__init__(inputs | {"o": Out(WORD_BITS)})
 
     def elaborate(self, platform):
@@ -76,8 +76,8 @@ class FromDst(wiring.Component):
             StoreMode.UINT16: half,
             StoreMode.LO16: half,
             StoreMode.HI16: Cat(Const(0, HALF), half),
-            StoreMode.LO16_ONLY: Cat(half, self.before[HALF:]),
-            StoreMode.HI16_ONLY: Cat(self.before[:HALF], half),
+            StoreMode.LO16_ONLY: Cat(half, self.old[HALF:]),
+            StoreMode.HI16_ONLY: Cat(self.old[:HALF], half),
         }
         with m.Switch(self.mode):
             for mode, value in values.items():

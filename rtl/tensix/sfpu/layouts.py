@@ -10,7 +10,7 @@ Ref: tt-isa-documentation, VectorUnit, LReg, SFPCONFIG: of Wormhole 3930471, of 
 
 from dataclasses import dataclass
 
-from amaranth import Mux, Value
+from amaranth import Cat, Mux, Value
 from amaranth.lib import data
 
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW
@@ -90,6 +90,7 @@ class LaneState(data.Struct):
     registers: data.ArrayLayout(WORD_BITS, REGISTERS)
     predication: Predication
     random: WORD_BITS
+    scheduled: WORD_BITS  # LReg 16
 
 
 class ColumnState(data.Struct):
@@ -110,6 +111,38 @@ class SfpuState(data.Struct):
     rotated: data.ArrayLayout(WORD_BITS, ROWS)  # VC of each row's last lane in the last SFPSHFT2 that rotated lanes
 
 
+class SfpuRequest(data.Struct):
+    """An instruction. ``address`` is of loads and SFPSTORE; ``implied`` is FP16, BF16 or FP32, for their mode SRCB."""
+
+    word: WORD_BITS
+    address: ADDRESS_BITS
+    implied: 2
+
+
+class Operation(data.Struct):
+    """An instruction that a sub-unit executes, with its operands b and c and its VD; ``vd`` is 16 for LReg 16. ``mode``, which is
+    never SRCB, and ``address`` are of loads and stores. An instruction that is ``scheduled`` becomes no template."""
+
+    valid: 1
+    scheduled: 1
+    word: WORD_BITS
+    b: 4
+    c: 4
+    vd: 5
+    mode: 4
+    address: ADDRESS_BITS
+
+
+class SubUnits(data.Struct):
+    """The instructions of a cycle."""
+
+    load: Operation
+    simple: Operation
+    mad: Operation
+    round: Operation
+    store: Operation
+
+
 def opcode(name: str) -> int:
     """Return the opcode of an instruction, which is the same on both chips."""
     return BY_NAME[Chip.BLACKHOLE][name].opcode
@@ -120,15 +153,20 @@ def named(word: Value, *names: str) -> Value:
     return word[OPCODE_LOW:].matches(*map(opcode, names))
 
 
-LOAD_FORM = ("SFPLOAD", "SFPLOADI", "SFPSTORE", "SFPLUT")
-"""Instructions with VD in bits 23 to 20, and the modifier below it."""
+LOAD_FORM = ("SFPLOAD", "SFPLOADI", "SFPLOADMACRO", "SFPSTORE", "SFPLUT")
+"""Instructions with VD in bits 23 to 20, and the modifier below it; SFPLOADMACRO has its number in two of these bits."""
 MULTIPLY_ADDS = ("SFPMAD", "SFPADD", "SFPMUL", "SFPMUL24", "SFPADDI", "SFPMULI", "SFPLUT", "SFPLUTFP32")
 """Instructions of the MAD sub-unit, whose result comes a cycle later."""
+LOADS = ("SFPLOAD", "SFPLOADI", "SFPLOADMACRO", "SFPNOP")
+"""Instructions of the load sub-unit."""
+ROUNDS = ("SFP_STOCH_RND", "SFPSHFT2")
+"""Instructions of the round sub-unit; the store sub-unit has SFPSTORE, the simple one the others."""
 
 
 def destination(word: Value) -> Value:
-    """Return VD."""
-    return Mux(named(word, *LOAD_FORM), word[20:24], word[4:8])
+    """Return VD; of SFPLOADMACRO the register that it loads."""
+    own = Mux(named(word, *LOAD_FORM), word[20:24], word[4:8])
+    return Mux(named(word, "SFPLOADMACRO"), Cat(word[20:22], word[0]), own)
 
 
 def modifier(word: Value) -> Value:

@@ -75,7 +75,7 @@ class Product(data.Struct):
     zero: 1
     outcome: Outcome
     addend: FP32.width
-    integer: 1
+    is_integer: 1
 
 
 class Multiply(wiring.Component):
@@ -88,7 +88,7 @@ class Multiply(wiring.Component):
     Members
     -------
     a, b, c : In(32), FP32
-    integer, upper : In(1), Mul24: the lower or upper 23 bits of the product of the lower 23 bits of a and b
+    is_integer, upper : In(1), Mul24: the lower or upper 23 bits of the product of the lower 23 bits of a and b
     o : Out(Product)
     """
 
@@ -97,7 +97,7 @@ class Multiply(wiring.Component):
     def __init__(self, chip: Chip):
         self.chip = chip
         operands = dict.fromkeys("abc", In(FP32.width))
-        super().__init__(operands | {"integer": In(1), "upper": In(1), "o": Out(Product)})
+        super().__init__(operands | {"is_integer": In(1), "upper": In(1), "o": Out(Product)})
 
     def elaborate(self, platform):
         m = Module()
@@ -107,7 +107,7 @@ class Multiply(wiring.Component):
         special = [exponent.all() for exponent in exponents]
         nan = [special[k] & code[:FRACTION_BITS].any() for k, code in enumerate((self.a, self.b, self.c))]
         infinite = [special[k] & ~nan[k] for k in range(3)]
-        integer = self.integer if blackhole else Const(0)
+        integer = self.is_integer if blackhole else Const(0)
         factors = []
         for name, code, present in (("a", self.a, normal[0]), ("b", self.b, normal[1])):
             factor = Signal(SIGNIFICAND_BITS, name=f"factor_{name}")
@@ -148,7 +148,7 @@ class Multiply(wiring.Component):
         with m.Elif(overflows):
             m.d.comb += o.outcome.eq(Outcome.INFINITE)
         if blackhole:
-            m.d.comb += o.integer.eq(integer)
+            m.d.comb += o.is_integer.eq(integer)
             with m.If(integer):
                 lower, upper = product[:MUL24_BITS], product[MUL24_BITS : 2 * MUL24_BITS]
                 m.d.comb += o.significand.eq(Mux(self.upper, upper, lower))
@@ -209,7 +209,7 @@ class Add(wiring.Component):
             with m.Case(Outcome.NAN):
                 m.d.comb += self.o.eq(nan)
         if self.chip is Chip.BLACKHOLE:
-            with m.If(p.integer):
+            with m.If(p.is_integer):
                 m.d.comb += self.o.eq(self._mul24(m))
         return m
 

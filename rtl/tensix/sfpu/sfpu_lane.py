@@ -1,9 +1,10 @@
-"""A lane of the Vector unit: eight registers, predication, random numbers, and the effect of an instruction on them::
+"""A lane of the Vector unit: its registers, predication, random numbers, and the effect of a cycle's instructions on them::
 
-      registers, constants -> a, b, c --+-> Multiply -> [product] -> Add --+
-                                        +-> Simple ------------------------+-> registers
-      Dst --------------------------------> FromDst -----------------------+
-      other lanes ---------------------------------> [moved] --------------+
+      registers, constants -+-> a, b, c -> Multiply -> [product] -> Add --+
+                            +-> b, c ----> Simple ------------------------+
+                            +-> b, c ----> Round -------------------------+-> registers
+      other lanes ----------------------------------> [moved] ------------+
+      Dst -------------------------------> FromDst -----------------------+
 
 Ref: tt-isa-documentation, VectorUnit and the pages of the instructions: of Wormhole 3930471, of Blackhole 585749d.
 """
@@ -17,7 +18,7 @@ from amaranth.lib.wiring import In, Out
 from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.numerics import BLACKHOLE
-from bitpath.golden.tensix.declarations.sfpu import CONSTANTS, FIRST_TEMPLATE, LANES, PROGRAMMED, StoreMode
+from bitpath.golden.tensix.declarations.sfpu import CONSTANTS, FIRST_TEMPLATE, LANES, PROGRAMMED, SCHEDULED, StoreMode
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
 from bitpath.rtl.tensix.sfpu.dst_words import FromDst, ToDst
@@ -31,13 +32,14 @@ from bitpath.rtl.tensix.sfpu.layouts import (
     LaneConfig,
     LaneState,
     SfpuConfig,
-    destination,
+    SubUnits,
     modifier,
     named,
 )
 from bitpath.rtl.tensix.sfpu.multiply_add import Add, Multiply, Product
 from bitpath.rtl.tensix.sfpu.predication import FlagInstructions
-from bitpath.rtl.tensix.sfpu.simple import RANDOM_WORD, Simple
+from bitpath.rtl.tensix.sfpu.rounding import Round, immediate_word
+from bitpath.rtl.tensix.sfpu.simple import Simple
 from bitpath.rtl.tensix.sfpu.stochastic_round import PrngStep
 from bitpath.rtl.tensix.sfpu.tables import ONE, LookUp
 
@@ -46,7 +48,6 @@ FLAG_INSTRUCTIONS = ("SFPENCC", "SFPPUSHC", "SFPPOPC", "SFPCOMPC")
 COMPARES = ("SFPLE", "SFPGT")
 PLAIN = (
     *(
-        "SFPLOADI",
         "SFPDIVP2",
         "SFPEXEXP",
         "SFPEXMAN",
@@ -57,25 +58,27 @@ PLAIN = (
         "SFPOR",
         "SFPXOR",
         "SFPNOT",
+        "SFPLZ",
     ),
-    *("SFPLZ", "SFPSETEXP", "SFPSETMAN", "SFPSETSGN", "SFPCAST", "SFP_STOCH_RND", "SFPARECIP"),
+    *("SFPSETEXP", "SFPSETMAN", "SFPSETSGN", "SFPCAST", "SFPARECIP"),
 )
-"""Instructions of one cycle that write a value to VD of the enabled lanes; SFPMOV, SFPSHFT2, SFPLE and SFPGT do on conditions."""
+"""Instructions of the simple sub-unit that write a value to VD of the enabled lanes; SFPMOV, SFPLE and SFPGT do on conditions."""
 SETS_FLAG_BELOW_8 = ("SFPEXEXP", "SFPIADD", "SFPLZ")
-ANY_VB = ("SFPMAD", "SFPADD", "SFPMUL", "SFPMUL24", "SFPARECIP", "SFP_STOCH_RND", "SFPSHFT2")
-"""Instructions whose b is VB; that of SFPAND and SFPOR is on Blackhole by their modifier, that of others is VD."""
 MINIMUM_ROWS = (0b0000, 0b1111, 0b0011, 0b0101, 0b1001, 0b0001, 0b0010, 0b0100, 0b1000)
 """Rows in which VD gets the minimum, by SFPSWAP's modifier."""
 COPY4, CHAINED, ROTATE_COPY4, ROTATE, SHIFT = range(5)
 """Modifiers of SFPSHFT2 that move registers or lanes; from `ROTATE_COPY4` on they take two cycles."""
 ALL_LANES_MOVE = 2
 """SFPMOV's modifier that ignores whether lanes are enabled."""
+RANDOM_WORD = 9
+"""VC of SFPMOV's random number."""
 
 
 class SfpuLane(wiring.Component):
-    """Latency is a cycle; two of the MAD sub-unit, SFPSWAP, and SFPSHFT2 between lanes. Throughput is an instruction a cycle;
-    behind an SFPSWAP nothing may be executed for a cycle. An instruction that reads the result of two cycles in the next one finds
-    the register as it was; one that writes the same register wins. SFPCONFIG and SFPLOADMACRO change nothing in a lane.
+    """Latency is a cycle; two of the MAD sub-unit, SFPSWAP, and SFPSHFT2 between lanes. Throughput is an instruction of each sub-unit
+    a cycle, which all read the state before it; behind an SFPSWAP the simple sub-unit must execute nothing for a cycle. An
+    instruction that reads the result of two cycles in the next one finds the register as it was; one that writes the same register
+    wins. Of the instructions of a cycle one alone may write a register. SFPCONFIG and SFPNOP change nothing in a lane.
 
     Parameters
     ----------
@@ -83,17 +86,17 @@ class SfpuLane(wiring.Component):
 
     Members
     -------
-    execute : In(1), word : In(32), the instruction of this cycle
+    operations : In(SubUnits), the instructions of this cycle
     number : In(5), of the lane
     programmed : In(4 words), LReg 11 to 14; lane_config : In(LaneConfig)
     special : In(32), the word of the configuration that SFPMOV names by VC
-    mode : In(StoreMode), of SFPLOAD or SFPSTORE; dst : In(32), the word of Dst; place : In(14), its row and column
+    dst : In(32), the word of Dst for a load; place : In(14), its row and column
     transposed : In(8 words), registers behind SFPTRANSP; below : In(32), LReg 0 of the lane 8 further, or 0;
         beside : In(32), VC of the lane to the left, for SFPSHFT2
     preset : In(1), a state replaces the lane's, at the end of this cycle: preset_state : In(LaneState)
     seeded : In(1), seed : In(32), a new random state
     state : Out(LaneState)
-    vc : Out(32), the operand c
+    vc : Out(32), the operand c of the round sub-unit
     store : Out(1), SFPSTORE writes the word stored : Out(32)
     """
 
@@ -102,13 +105,11 @@ class SfpuLane(wiring.Component):
         reset = dict.fromkeys(Entry.as_shape().members, config.numerics.sfpu_reset_conditional)
         super().__init__(
             {
-                "execute": In(1),
-                "word": In(WORD_BITS),
+                "operations": In(SubUnits),
                 "number": In(range(LANES)),
                 "programmed": In(data.ArrayLayout(WORD_BITS, len(PROGRAMMED))),
                 "lane_config": In(LaneConfig),
                 "special": In(WORD_BITS),
-                "mode": In(StoreMode),
                 "dst": In(WORD_BITS),
                 "place": In(DATUM_BITS),
                 "transposed": In(data.ArrayLayout(WORD_BITS, REGISTERS)),
@@ -127,78 +128,68 @@ class SfpuLane(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        word, state, registers = self.word, self.state, self.state.registers
+        state, registers = self.state, self.state.registers
         current = state.predication.current
-        vd, mod = Signal(4), Signal(4)
-        enabled, legal, low = Signal(), Signal(), Signal()
-        m.d.comb += [
-            vd.eq(destination(word)),
-            mod.eq(modifier(word)),
-            enabled.eq(
-                self.execute & ~self.lane_config.row_mask.bit_select(self.number[3:], 1) & (~current.use | current.flag)
-            ),
-            legal.eq((vd < FIRST_TEMPLATE) | self.lane_config.no_templates),
-            low.eq(vd < REGISTERS),
-        ]
-        swapping, swapped_b, swapped_c = Signal(), Signal(4), Signal(4)
-        a, b, c = self._operands(m, vd, mod, swapping, swapped_b, swapped_c)
-        m.d.comb += self.vc.eq(c)
-        simple = instantiate(m, platform, "simple", Simple, self.config)
-        m.d.comb += [
-            simple.word.eq(word),
-            simple.b.eq(b),
-            simple.c.eq(c),
-            simple.special.eq(self.special),
-            simple.random.eq(state.random),
-            simple.current.eq(current),
-        ]
+        enabled = Signal()
+        m.d.comb += enabled.eq(
+            ~self.lane_config.row_mask.bit_select(self.number[3:], 1) & (~current.use | current.flag)
+        )
+        constants = [Const(CONSTANTS[place], WORD_BITS) for place in sorted(CONSTANTS)]
+        words = [*registers, *constants, *self.programmed, Cat(Const(0, 1), self.number)]
+        readable = Array(Value.cast(each) for each in words)
         # Results of two cycles come first: those of one cycle, which are younger, win.
-        self._multiply_add(m, platform, vd, mod, enabled & legal, a, b, c)
-        self._swap(m, vd, mod, enabled & legal, simple.smaller, swapping, swapped_b, swapped_c, b, c)
-        self._move_lanes(m, vd, mod, enabled, legal)
-        self._write(m, platform, vd, mod, enabled, low, b, simple.value)
-        self._predicate(m, platform, mod, enabled, legal, low, simple)
-        self._random(m, platform, mod, enabled & legal)
-        self._store(m, platform, b, enabled, legal)
+        self._multiply_add(m, platform, enabled, readable)
+        simple = self._simple(m, platform, enabled, readable)
+        drawn = self._round(m, platform, enabled, readable)
+        self._load(m, platform, enabled)
+        self._store(m, platform, enabled, readable)
+        step = instantiate(m, platform, "step", PrngStep)
+        m.d.comb += step.i.eq(state.random)
         with m.If(self.preset):
-            m.d.sync += [registers.eq(self.preset_state.registers), state.predication.eq(self.preset_state.predication)]
+            m.d.sync += state.eq(self.preset_state)
+        with m.Elif(self.seeded):
+            m.d.sync += state.random.eq(self.seed)
+        with m.Elif(enabled & (simple | drawn)):
+            m.d.sync += state.random.eq(step.o)
         return m
 
-    def _operands(
-        self, m: Module, vd: Value, mod: Value, swapping: Value, swapped_b: Value, swapped_c: Value
-    ) -> list[Signal]:
-        word, state = self.word, self.state
-        constants = [Const(CONSTANTS[place], WORD_BITS) for place in sorted(CONSTANTS)]
-        words = [*state.registers, *constants, *self.programmed, Cat(Const(0, 1), self.number)]
-        readable = Array(Value.cast(each) for each in words)
-        indirect = named(word, "SFPMAD", "SFPADD", "SFPMUL", "SFPMUL24") & mod[2]
-        names_b = named(word, *ANY_VB)
-        if self.config.chip is Chip.BLACKHOLE:
-            names_b |= named(word, "SFPAND", "SFPOR") & mod[0]
-        indices = {
-            "a": Mux(indirect, state.registers[7][:4], word[16:20]),
-            "b": Mux(swapping, swapped_b, Mux(names_b, word[12:16], vd)),
-            "c": Mux(swapping, swapped_c, Mux(named(word, "SFPADDI", "SFPMULI"), vd, word[8:12])),
-        }
-        operands = []
-        for name, index in indices.items():
-            chosen, operand = Signal(4, name=f"index_{name}"), Signal(WORD_BITS, name=f"operand_{name}")
-            m.d.comb += [chosen.eq(index), operand.eq(readable[chosen])]
-            operands.append(operand)
-        return operands
+    def _legal(self, operation: data.View) -> Value:
+        """Return whether a sub-unit executes an instruction, which has not become a template."""
+        return operation.valid & (operation.scheduled | (operation.vd < FIRST_TEMPLATE) | self.lane_config.no_templates)
 
-    def _multiply_add(
-        self, m: Module, platform: Any, vd: Value, mod: Value, enabled: Value, a: Value, b: Value, c: Value
-    ) -> None:
+    def _operand(self, m: Module, name: str, readable: Array, index: Value) -> Signal:
+        chosen, operand = Signal(4, name=f"index_{name}"), Signal(WORD_BITS, name=f"operand_{name}")
+        m.d.comb += [chosen.eq(index), operand.eq(readable[chosen])]
+        return operand
+
+    def _set(self, m: Module, condition: Value, index: Value, value: Value) -> None:
+        """Write a register from 0 to 7, or LReg 16."""
+        for place in range(REGISTERS):
+            with m.If(condition & (index == place)):
+                m.d.sync += self.state.registers[place].eq(value)
+        with m.If(condition & (index == SCHEDULED)):
+            m.d.sync += self.state.scheduled.eq(value)
+
+    def _multiply_add(self, m: Module, platform: Any, enabled: Value, readable: Array) -> None:
         """Begin an instruction of the MAD sub-unit, and write the result of the one before."""
-        word, registers = self.word, self.state.registers
+        operation, registers = self.operations.mad, self.state.registers
+        word, mod, vd = operation.word, Signal(4, name="mod_mad"), operation.vd
         blackhole = self.config.chip is Chip.BLACKHOLE
+        indirect_a = named(word, "SFPMAD", "SFPADD", "SFPMUL", "SFPMUL24") & mod[2]
+        a = self._operand(m, "a_mad", readable, Mux(indirect_a, registers[7][:4], word[16:20]))
+        b = self._operand(m, "b_mad", readable, operation.b)
+        c = self._operand(m, "c_mad", readable, operation.c)
         multiply = instantiate(m, platform, "multiply", Multiply, self.config.chip)
         add = instantiate(m, platform, "add", Add, self.config.chip)
         look_up = instantiate(m, platform, "look_up", LookUp)
         narrow = named(word, "SFPLUT")
         table = narrow | named(word, "SFPLUTFP32")
-        m.d.comb += [look_up.registers.eq(registers), look_up.narrow.eq(narrow), look_up.mode.eq(mod)]
+        m.d.comb += [
+            mod.eq(modifier(word)),
+            look_up.registers.eq(registers),
+            look_up.narrow.eq(narrow),
+            look_up.mode.eq(mod),
+        ]
         immediate = Cat(Const(0, 16), word[8:24])
         negates_a, negates_c = (mod[0], mod[1]) if blackhole else (Const(0), Const(0))
         negated_c = Cat(c[:-1], c[-1] ^ negates_c)
@@ -222,57 +213,73 @@ class SfpuLane(wiring.Component):
                 m.d.comb += [
                     multiply.a.eq(a),
                     multiply.c.eq(c),
-                    multiply.integer.eq(1),
+                    multiply.is_integer.eq(1),
                     multiply.upper.eq(mod[0]),
                 ]
 
-        target, written = Signal(4), Signal()
+        target, written = Signal(5), Signal()
         keeps_sign, sign = Signal(), Signal()
         product = Signal(Product, reset_less=True)
         result = Signal(FP32.width)
-        indirect = Signal(4)
         m.d.comb += [
-            indirect.eq(Mux(mod[3], registers[7][:4], vd)),
             add.i.eq(product),
             result.eq(Cat(add.o[:-1], Mux(keeps_sign, sign, add.o[-1]))),
         ]
         m.d.sync += [
-            written.eq(enabled & named(word, *MULTIPLY_ADDS) & (indirect < REGISTERS)),
-            target.eq(indirect),
+            written.eq(self._legal(operation) & enabled & named(word, *MULTIPLY_ADDS)),
+            target.eq(Mux(mod[3] & (vd != SCHEDULED), registers[7][:4], vd)),
             product.eq(multiply.o),
             keeps_sign.eq(table & mod[2]),
             sign.eq(registers[3][-1]),
         ]
         self._set(m, written, target, result)
 
-    def _set(self, m: Module, condition: Value, index: Value, value: Value) -> None:
-        for place in range(REGISTERS):
-            with m.If(condition & (index == place)):
-                m.d.sync += self.state.registers[place].eq(value)
+    def _simple(self, m: Module, platform: Any, enabled: Value, readable: Array) -> Value:
+        """Execute the simple sub-unit's instruction; return whether an enabled lane draws a random number."""
+        operation, state = self.operations.simple, self.state
+        word, vd, mod = operation.word, operation.vd, Signal(4, name="mod_simple")
+        blackhole = self.config.chip is Chip.BLACKHOLE
+        legal, low = Signal(name="legal_simple"), vd < REGISTERS
+        swapping, swapped_b, swapped_c = Signal(), Signal(5), Signal(4)
+        b = self._operand(m, "b_simple", readable, Mux(swapping, swapped_b, operation.b))
+        c = self._operand(m, "c_simple", readable, Mux(swapping, swapped_c, operation.c))
+        simple = instantiate(m, platform, "simple", Simple, self.config)
+        m.d.comb += [
+            mod.eq(modifier(word)),
+            legal.eq(self._legal(operation)),
+            simple.word.eq(word),
+            simple.b.eq(b),
+            simple.c.eq(c),
+            simple.special.eq(Mux(operation.c == RANDOM_WORD, state.random, self.special)),
+            simple.random.eq(state.random),
+            simple.current.eq(state.predication.current),
+        ]
+        acts = legal & enabled
+        decided = acts & named(word, "SFPSWAP") & self._decided(mod, simple.smaller)
+        m.d.sync += [swapping.eq(decided), swapped_b.eq(vd), swapped_c.eq(operation.c)]
+        self._exchange(m, swapping, swapped_b, swapped_c, b, c)
+        with m.If(acts & named(word, "SFPTRANSP")):
+            m.d.sync += state.registers.eq(self.transposed)
 
-    def _swap(
-        self,
-        m: Module,
-        vd: Value,
-        mod: Value,
-        enabled: Value,
-        smaller: Value,
-        swapping: Signal,
-        swapped_b: Signal,
-        swapped_c: Signal,
-        b: Value,
-        c: Value,
-    ) -> None:
-        """Decide in the first cycle, read again and write in the second one."""
-        word, registers, lane_config = self.word, self.state.registers, self.lane_config
+        compares = named(word, *COMPARES) & mod[3] if blackhole else Const(0)
+        moves = named(word, "SFPMOV")
+        everywhere = moves & (mod == ALL_LANES_MOVE) & legal
+        self._set(m, acts & (named(word, *PLAIN) | compares | moves) | everywhere, vd, simple.value)
+        self._predicate(m, platform, legal, enabled, low, simple)
+        cast = named(word, "SFPCAST") & mod[0]
+        if blackhole:
+            cast &= ~mod[1]
+        return legal & (cast | (moves & mod[3] & (operation.c == RANDOM_WORD)))
+
+    def _decided(self, mod: Value, smaller: Value) -> Value:
+        """Return whether SFPSWAP exchanges."""
         rows = Cat(Const(each, ROWS) for each in (*MINIMUM_ROWS, *[0] * 7))
         minimum = rows.word_select(mod, ROWS).bit_select(self.number[3:], 1)
-        decided = Mux(mod == 0, 1, smaller ^ ~minimum ^ lane_config.invert_swap)
-        m.d.sync += [
-            swapping.eq(enabled & named(word, "SFPSWAP") & decided),
-            swapped_b.eq(vd),
-            swapped_c.eq(word[8:12]),
-        ]
+        return Mux(mod == 0, 1, smaller ^ ~minimum ^ self.lane_config.invert_swap)
+
+    def _exchange(self, m: Module, swapping: Signal, swapped_b: Signal, swapped_c: Signal, b: Value, c: Value) -> None:
+        """Write in the second cycle of an SFPSWAP."""
+        registers, lane_config = self.state.registers, self.lane_config
         writes = Mux(lane_config.swap_index, REGISTERS // 2, REGISTERS)
         self._set(m, swapping & (swapped_c < writes), swapped_c, b)
         self._set(m, swapping & (swapped_b < writes), swapped_b, c)
@@ -283,102 +290,88 @@ class SfpuLane(wiring.Component):
                 upper[swapped_b[:2]].eq(upper[swapped_c[:2]]),
             ]
 
-    def _move_lanes(self, m: Module, vd: Value, mod: Value, enabled: Value, legal: Value) -> None:
-        """SFPTRANSP and SFPSHFT2's modifiers that move registers or lanes."""
-        word, registers = self.word, self.state.registers
-        shift = named(word, "SFPSHFT2")
-        moves, copies = Signal(), Signal()
-        moved = Signal(WORD_BITS, reset_less=True)
-        target = Signal(4)
-        rotates, slides = shift & (mod == ROTATE), shift & (mod == SHIFT)
-        m.d.sync += [
-            copies.eq(enabled & legal & shift & (mod == ROTATE_COPY4)),
-            moves.eq(enabled & (vd < REGISTERS) & (rotates | slides)),
-            moved.eq(self.beside),
-            target.eq(vd),
-        ]
-        self._set(m, moves, target, moved)
-        with m.If(copies):
-            m.d.sync += [*(registers[place].eq(registers[place + 1]) for place in range(3)), registers[3].eq(moved)]
-        with m.If(enabled & legal & shift & ((mod == COPY4) | (mod == CHAINED))):
-            m.d.sync += [
-                *(registers[place].eq(registers[place + 1]) for place in range(3)),
-                registers[3].eq(Mux(mod == CHAINED, self.below, 0)),
-            ]
-        with m.If(enabled & legal & named(word, "SFPTRANSP")):
-            m.d.sync += registers.eq(self.transposed)
-
-    def _write(
-        self,
-        m: Module,
-        platform: Any,
-        vd: Value,
-        mod: Value,
-        enabled: Value,
-        low: Value,
-        b: Value,
-        value: Value,
-    ) -> None:
-        """Write the results of one cycle to VD, and SFPLOAD's."""
-        word, lane_config = self.word, self.lane_config
-        shifts = named(word, "SFPSHFT2") & (mod > SHIFT)
-        compares = named(word, *COMPARES) & mod[3] if self.config.chip is Chip.BLACKHOLE else Const(0)
-        moves = named(word, "SFPMOV")
-        everywhere = moves & (mod == ALL_LANES_MOVE) & self.execute
-        writes = enabled & (named(word, *PLAIN) | shifts | compares | moves)
-        load = instantiate(m, platform, "load", FromDst, self.config.numerics)
-        whole = self.mode == StoreMode.INT32_ALL
-        loads = named(word, "SFPLOAD") & (enabled | whole & self.execute) & ~lane_config.block_load
-        m.d.comb += [
-            load.i.eq(self.dst),
-            load.before.eq(b),
-            load.mode.eq(self.mode),
-            load.infinity.eq(lane_config.fp16_infinity),
-        ]
-        self._set(m, low & (writes | everywhere | loads), vd, Mux(named(word, "SFPLOAD"), load.o, value))
-        captures = loads & (vd < REGISTERS // 2) & lane_config.swap_index & lane_config.load_index
-        self._set(m, captures, Cat(vd[:2], Const(1, 1)), self.place)
-
-    def _predicate(
-        self, m: Module, platform: Any, mod: Value, enabled: Value, legal: Value, low: Value, simple: Simple
-    ) -> None:
+    def _predicate(self, m: Module, platform: Any, legal: Value, enabled: Value, low: Value, simple: Simple) -> None:
         """Write flags and the stack."""
-        word, predication = self.word, self.state.predication
+        word, predication = self.operations.simple.word, self.state.predication
         flags = instantiate(m, platform, "flags", FlagInstructions, self.config.chip)
         m.d.comb += [flags.word.eq(word), flags.relation.eq(simple.relation), flags.i.eq(predication)]
         acts = named(word, *FLAG_INSTRUCTIONS)
         if self.config.chip is Chip.BLACKHOLE:
             acts |= named(word, *COMPARES)
-        with m.If(self.execute & legal & acts):
+        with m.If(legal & acts):
             m.d.sync += predication.eq(flags.o)
-        sets = named(word, *SETS_FLAG_BELOW_8) & low | named(word, "SFPSETCC", *COMPARES) & legal
-        with m.If(enabled & sets):
+        sets = named(word, *SETS_FLAG_BELOW_8) & low | named(word, "SFPSETCC", *COMPARES)
+        with m.If(legal & enabled & sets):
             m.d.sync += predication.current.flag.eq(simple.flag)
 
-    def _random(self, m: Module, platform: Any, mod: Value, enabled: Value) -> None:
-        word, random = self.word, self.state.random
-        step = instantiate(m, platform, "step", PrngStep)
-        m.d.comb += step.i.eq(random)
-        cast = named(word, "SFPCAST") & mod[0]
-        if self.config.chip is Chip.BLACKHOLE:
-            cast &= ~mod[1]
-        move = named(word, "SFPMOV") & mod[3] & (word[8:12] == RANDOM_WORD)
-        with m.If(self.preset):
-            m.d.sync += random.eq(self.preset_state.random)
-        with m.Elif(self.seeded):
-            m.d.sync += random.eq(self.seed)
-        with m.Elif(enabled & (named(word, "SFP_STOCH_RND") | cast | move)):
-            m.d.sync += random.eq(step.o)
-
-    def _store(self, m: Module, platform: Any, b: Value, enabled: Value, legal: Value) -> None:
-        """Give the word that SFPSTORE writes."""
-        to_dst = instantiate(m, platform, "to_dst", ToDst, self.config.numerics)
-        whole = self.mode == StoreMode.INT32_ALL
-        stores = named(self.word, "SFPSTORE") & (enabled | whole & self.execute)
+    def _round(self, m: Module, platform: Any, enabled: Value, readable: Array) -> Value:
+        """Execute the round sub-unit's instruction, and write what the one before moved between lanes; return whether an enabled
+        lane draws a random number."""
+        operation, registers = self.operations.round, self.state.registers
+        word, mod = operation.word, Signal(4, name="mod_round")
+        b = self._operand(m, "b_round", readable, operation.b)
+        c = self._operand(m, "c_round", readable, operation.c)
+        rounder = instantiate(m, platform, "round", Round, self.config.numerics)
+        acts, shift = Signal(name="acts_round"), named(word, "SFPSHFT2")
         m.d.comb += [
-            to_dst.i.eq(b),
-            to_dst.mode.eq(self.mode),
-            self.store.eq(stores & legal & ~self.lane_config.block_store),
+            mod.eq(modifier(word)),
+            acts.eq(self._legal(operation) & enabled),
+            self.vc.eq(c),
+            rounder.word.eq(word),
+            rounder.b.eq(b),
+            rounder.c.eq(c),
+            rounder.random.eq(self.state.random),
+        ]
+        moves, copies = Signal(), Signal()
+        moved = Signal(WORD_BITS, reset_less=True)
+        target = Signal(5)
+        m.d.sync += [
+            copies.eq(acts & shift & (mod == ROTATE_COPY4)),
+            moves.eq(acts & shift & ((mod == ROTATE) | (mod == SHIFT))),
+            moved.eq(self.beside),
+            target.eq(operation.vd),
+        ]
+        self._set(m, moves, target, moved)
+        with m.If(copies):
+            m.d.sync += [*(registers[place].eq(registers[place + 1]) for place in range(3)), registers[3].eq(moved)]
+        with m.If(acts & shift & ((mod == COPY4) | (mod == CHAINED))):
+            m.d.sync += [
+                *(registers[place].eq(registers[place + 1]) for place in range(3)),
+                registers[3].eq(Mux(mod == CHAINED, self.below, 0)),
+            ]
+        rounds = named(word, "SFP_STOCH_RND")
+        self._set(m, acts & (rounds | (shift & (mod > SHIFT))), operation.vd, rounder.value)
+        return acts & rounds
+
+    def _load(self, m: Module, platform: Any, enabled: Value) -> None:
+        """Write what SFPLOAD, SFPLOADMACRO and SFPLOADI load."""
+        operation, lane_config = self.operations.load, self.lane_config
+        word, vd = operation.word, operation.vd
+        before = Array(self.state.registers)[vd[:3]]
+        load = instantiate(m, platform, "load", FromDst, self.config.numerics)
+        immediate, whole = named(word, "SFPLOADI"), load.mode == StoreMode.INT32_ALL
+        loads = named(word, "SFPLOAD", "SFPLOADMACRO") & (enabled | whole) & ~lane_config.block_load
+        m.d.comb += [
+            load.i.eq(self.dst),
+            load.old.eq(before),
+            Value.cast(load.mode).eq(operation.mode),
+            load.infinity.eq(lane_config.fp16_infinity),
+        ]
+        value = Mux(immediate, immediate_word(word[:16], modifier(word), before), load.o)
+        self._set(m, operation.valid & (loads | (immediate & enabled)), vd, value)
+        indexes = (vd < REGISTERS // 2) & lane_config.swap_index & lane_config.load_index
+        self._set(m, operation.valid & loads & indexes, Cat(vd[:2], Const(1, 1)), self.place)
+
+    def _store(self, m: Module, platform: Any, enabled: Value, readable: Array) -> None:
+        """Give the word that SFPSTORE writes."""
+        operation = self.operations.store
+        to_dst = instantiate(m, platform, "to_dst", ToDst, self.config.numerics)
+        general = self._operand(m, "store", readable, operation.vd)
+        whole = to_dst.mode == StoreMode.INT32_ALL
+        m.d.comb += [
+            to_dst.i.eq(Mux(operation.vd == SCHEDULED, self.state.scheduled, general)),
+            Value.cast(to_dst.mode).eq(operation.mode),
+            self.store.eq(self._legal(operation) & (enabled | whole) & ~self.lane_config.block_store),
             self.stored.eq(to_dst.o),
         ]
 
@@ -396,7 +389,7 @@ RECORDS = (
         judges=(Judge(65, _BLACKHOLE, 1000),),
         waves=(
             CLOCK,
-            WaveGroup("instruction", r"(execute|word|mode|dst|number)"),
+            WaveGroup("instructions", r"(operations|mod_|dst|number)"),
             WaveGroup("registers", r"state"),
             WaveGroup("operands", r"(operand|index)_"),
             WaveGroup("MAD sub-unit", r"(multiply|add|product|look_up)"),

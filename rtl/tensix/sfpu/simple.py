@@ -1,4 +1,4 @@
-"""Integers, bits, fields, conversions and comparisons of a lane, each in one cycle: the simple and the round sub-unit, and SFPLOADI::
+"""The simple sub-unit of a lane: integers, bits, fields, conversions and comparisons, each in one cycle::
 
       VB or VD -> b --+-> shift, add, compare, fields -+-> value
       VC       -> c --+                                +-> flag
@@ -15,8 +15,7 @@ from bitpath.golden.tensix.declarations.encodings import OPCODE_LOW
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.tensix.sfpu.layouts import WORD_BITS, Entry, SfpuConfig, modifier, named, opcode
-from bitpath.rtl.tensix.sfpu.stochastic_round import RANDOM_BITS, StochasticRound
-from bitpath.rtl.tensix.sfpu.tables import FP16_REBIAS, Approximate
+from bitpath.rtl.tensix.sfpu.tables import Approximate
 
 FRACTION_BITS, EXPONENT_BITS = 23, 8
 SIGN_BIT = 31
@@ -27,10 +26,6 @@ CAST_BITS = 7
 CAST_RANDOM = 10
 CAST_EXPONENT = 157
 """Exponent field of a magnitude without leading zeros, less its integer bit."""
-RANDOM_WORD = 9
-"""VC of SFPMOV's random number."""
-NEAREST_BITS, ZERO_BITS = 1 << RANDOM_BITS - 1, (1 << RANDOM_BITS) - 1
-"""Thresholds of roundings without random bits."""
 
 
 def ordered(code: Value) -> Value:
@@ -41,6 +36,14 @@ def ordered(code: Value) -> Value:
 def twos_complement(code: Value) -> Value:
     """Return 32 bits negated if their sign is set."""
     return Mux(code[SIGN_BIT], -code, code)[:WORD_BITS]
+
+
+def shifted(m: Module, x: Value, by: Value, fill: Value) -> Value:
+    """Return 32 bits shifted left by 0 or more, and right by a negative number, modulo 32, with bits ``fill`` from above."""
+    amount, right = Signal(WORD_BITS), Signal(SHIFT_BITS)
+    m.d.comb += [amount.eq(by), right.eq(-amount)]
+    upper = Cat(x, fill.replicate(WORD_BITS)) >> right
+    return Mux(amount[SIGN_BIT], upper[:WORD_BITS], (x << amount[:SHIFT_BITS])[:WORD_BITS])
 
 
 class LeadingZeros(wiring.Component):
@@ -84,9 +87,9 @@ class Simple(wiring.Component):
 
     Members
     -------
-    word : In(32), an instruction; the value of others than the simple and round sub-units' and SFPLOADI is undefined
+    word : In(32), an instruction; the value of others than the simple sub-unit's is undefined
     b, c : In(32), VB or VD, and VC
-    special : In(32), the word that SFPMOV takes from the configuration
+    special : In(32), the word that SFPMOV takes from the configuration, or a random one
     random : In(32), the lane's random number
     current : In(Entry)
     value : Out(32)
@@ -113,6 +116,7 @@ class Simple(wiring.Component):
             mod.eq(modifier(word)),
             self.flag.eq(self.current.flag),
             self.smaller.eq(ordered(c) < ordered(b)),
+            self.relation.eq(self.smaller ^ named(word, "SFPLE")),
         ]
         fraction, exponent, sign = c[:FRACTION_BITS], c[FRACTION_BITS:SIGN_BIT], c[SIGN_BIT]
         zeros = instantiate(m, platform, "zeros", LeadingZeros)
@@ -132,7 +136,6 @@ class Simple(wiring.Component):
             "SFPLZ": Mux(mod[1], zeros.i.any(), present) ^ mod[3],
         }
         values = {
-            "SFPLOADI": self._immediate(word[:16], mod),
             "SFPDIVP2": Cat(fraction, self._scaled(mod, exponent), sign),
             "SFPEXEXP": debiased,
             "SFPEXMAN": Cat(fraction, ~mod[0], Const(0, EXPONENT_BITS)),
@@ -149,13 +152,10 @@ class Simple(wiring.Component):
             ),
             "SFPSETMAN": Cat(Mux(mod[0], Cat(Const(0, 11), word[12:24]), b[:FRACTION_BITS]), exponent, sign),
             "SFPSETSGN": Cat(c[:SIGN_BIT], Mux(mod[0], word[12], b[SIGN_BIT])),
-            "SFP_STOCH_RND": self._rounded(m, platform),
             "SFPCAST": self._cast(m, mod, zeros),
+            "SFPSHFT": self._shifted(m, mod, immediate),
         }
-        shifted = self._shifted(m, mod, immediate)
-        values |= {"SFPSHFT": shifted, "SFPSHFT2": shifted}
         if blackhole:
-            m.d.comb += self.relation.eq(self.smaller ^ named(word, "SFPLE"))
             values |= dict.fromkeys(("SFPLE", "SFPGT"), self.relation.replicate(WORD_BITS))
             flags |= dict.fromkeys(("SFPLE", "SFPGT"), Mux(mod[0], self.relation, present))
             values["SFPARECIP"] = self._approximate(m, platform, mod)
@@ -171,13 +171,6 @@ class Simple(wiring.Component):
                     m.d.comb += self.flag.eq(flag)
         return m
 
-    def _immediate(self, immediate: Value, mod: Value) -> Value:
-        """Return the word of SFPLOADI: BF16, FP16, unsigned, signed, or a half of the register."""
-        fp16 = Cat(Const(0, 13), immediate[:10], (immediate[10:15] + FP16_REBIAS)[:EXPONENT_BITS], immediate[15])
-        half = Mux(mod[1], Cat(immediate, self.b[16:]), Cat(self.b[:16], immediate))
-        narrow = Cat(immediate, (immediate[15] & mod[2]).replicate(16))
-        return Mux(mod[3], half, Mux(mod[1] | mod[2], narrow, Mux(mod[0], fp16, Cat(Const(0, 16), immediate))))
-
     def _scaled(self, mod: Value, exponent: Value) -> Value:
         immediate = self.word[12:20]
         added = Mux(exponent.all(), exponent, exponent + immediate)[:EXPONENT_BITS]
@@ -185,8 +178,7 @@ class Simple(wiring.Component):
 
     def _moved(self, mod: Value) -> Value:
         c = self.c
-        special = Mux(self.word[8:12] == RANDOM_WORD, self.random, self.special)
-        return Mux(mod[3], special, Cat(c[:SIGN_BIT], c[SIGN_BIT] ^ mod[0]))
+        return Mux(mod[3], self.special, Cat(c[:SIGN_BIT], c[SIGN_BIT] ^ mod[0]))
 
     def _absolute(self, mod: Value) -> Value:
         c = self.c
@@ -196,33 +188,15 @@ class Simple(wiring.Component):
         return Mux(mod[0], Cat(c[:SIGN_BIT], c[SIGN_BIT] & kept), twos_complement(c))
 
     def _shifted(self, m: Module, mod: Value, immediate: Value) -> Value:
-        """Return the shift of SFPSHFT and SFPSHFT2: left for amounts from 0 on, right for negative ones, modulo 32."""
-        word, b, c = self.word, self.b, self.c
-        lanes = named(word, "SFPSHFT2")
-        by_immediate = Mux(lanes, mod[1], mod[0])
-        amount, x = Signal(WORD_BITS), Signal(WORD_BITS)
-        fill = Const(0)
-        m.d.comb += [amount.eq(Mux(by_immediate, immediate, c.as_signed())), x.eq(b)]
+        """Return the shift of SFPSHFT."""
+        c = self.c
+        fill, x = Const(0), Signal(WORD_BITS)
+        m.d.comb += x.eq(self.b)
         if self.config.chip is Chip.BLACKHOLE:
-            with m.If(~lanes & mod[0] & mod[2]):
+            with m.If(mod[0] & mod[2]):
                 m.d.comb += x.eq(c)
-            fill = ~lanes & mod[1] & x[SIGN_BIT]
-        right = Signal(SHIFT_BITS)
-        m.d.comb += right.eq(-amount)
-        upper = Cat(x, fill.replicate(WORD_BITS)) >> right
-        return Mux(amount[SIGN_BIT], upper[:WORD_BITS], (x << amount[:SHIFT_BITS])[:WORD_BITS])
-
-    def _rounded(self, m: Module, platform) -> Value:
-        rounder = instantiate(m, platform, "rounder", StochasticRound, self.config.numerics.stochastic_compare)
-        word, rounding = self.word, self.word[21:23]
-        zero = rounding == 2 if self.config.numerics.sfpu_round_to_zero else Const(0)
-        m.d.comb += [
-            rounder.word.eq(self.c),
-            rounder.mode.eq(word[:3]),
-            rounder.shift.eq(Mux(word[3], word[16:21], self.b[:SHIFT_BITS])),
-            rounder.random.eq(Mux(rounding[0], self.random[:RANDOM_BITS], Mux(zero, ZERO_BITS, NEAREST_BITS))),
-        ]
-        return rounder.o
+            fill = mod[1] & x[SIGN_BIT]
+        return shifted(m, x, Mux(mod[0], immediate, c.as_signed()), fill)
 
     def _cast(self, m: Module, mod: Value, zeros: LeadingZeros) -> Value:
         """Return a sign and magnitude as FP32; on Blackhole also two's complement made absolute or a sign and magnitude."""

@@ -95,7 +95,7 @@ CONTROL = {
     "rtl/tensix/matrix": ("registers", "matrix_unit", "mover", "cell_row", "instruction"),
     "rtl/tensix/engine": ("tensix_engine",),
     "rtl/tensix/stream": ("expanders",),
-    "rtl/tensix/sfpu": ("sfp_stochastic_round", "sfpu", "layouts"),
+    "rtl/tensix/sfpu": ("sfp_stochastic_round", "sfpu", "layouts", "load_macro"),
     "rtl/aie_ml_v2/vector": ("vector_mac", "operand_shapes", "native_shapes"),
     "rtl/aie_ml_v2/floats": ("operators",),
     "rtl/aie_ml_v2/cascade": ("cascade",),

@@ -5,6 +5,7 @@ Golden's `Core` runs the same words: the result's bytes and each thread's words 
 
 import os
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from random import Random
 
@@ -18,6 +19,7 @@ from bitpath.golden.tensix.core.programs import RESULT, CoreProgram, assembled, 
 from bitpath.golden.tensix.core.state import THREADS
 from bitpath.golden.tensix.declarations.encodings import BY_NAME, OPCODE_LOW, REGISTERS
 from bitpath.golden.tensix.declarations.formats import BLOCK_FLOATS, COLUMNS, DST16_ROWS, DST32_ROWS, Fidelity, Format
+from bitpath.golden.tensix.declarations.sfpu import TEMPLATES
 from bitpath.golden.tensix.isa import decode, encode
 from bitpath.golden.tensix.matmul.product_program import DATUMS, Product, tile_program
 from bitpath.golden.tensix.sfpu import Lanes
@@ -216,6 +218,60 @@ async def vector_programs(frame):
         own = [*assembled(CHIP, *lines), *vector_words(rng, 60 + CASES, dst32=kind[2])]
         words = list(program.words)
         # They go before the wait whose semaphore lets the packer begin.
+        words[MATH] = (*words[MATH][:-2], *own, *words[MATH][-2:])
+        await session.check(replace(program, words=tuple(words)), f"case {case}, {kind}")
+
+
+def macro_words(rng: Random, *, dst32: bool) -> list[int]:
+    """Return words with SFPLOADMACROs a cycle apart that change a tile of 64 rows, beside loads of a thread.
+
+    A multiply-add comes first. Its result, or a word of the simple sub-unit from it, is stored in the load's row. Registers 0 to 3 take
+    turns, so that cycles without an instruction change nothing. The last SFPLOADMACROs displace an SFPSTORE of the thread, which then
+    does not step the counters.
+    """
+    mode = rng.choice((3, 4) if dst32 else (1, 2))
+    word = partial(encode, chip=CHIP)
+    nops = [word("SFPNOP")] * 10
+    templates = (word("SFPMAD", va=4, vb=5, vc=6), word("SFPNOT"), word("SFP_STOCH_RND", mod=rng.randrange(3)), 0)
+    # MAD to its register, then NOT beside a rounding to LReg 16; MAD to LReg 16.
+    sequences = (0x1B560415, 0x5300C400, 0x03000000)
+    words = []
+    for place, value in [*enumerate(templates[:3]), *enumerate(sequences, TEMPLATES), (8, mode)]:
+        words += [word("SFPLOADI", mod=10, imm=value & 0xFFFF), word("SFPLOADI", mod=8, imm=value >> 16)]
+        words.append(word("SFPCONFIG", vd=place))
+    words += [word("SFPLOADI", vd=register, imm=rng.getrandbits(16)) for register in (4, 5, 6)]
+    load, reset = partial(word, "SFPLOAD", vd=7, mod=mode), word("SETRWC", which=0b1111)
+    for macro in (0, 1):
+        for number in range(24):
+            address = rng.randrange(0, TILE_ROWS, 2)
+            words.append(word("SFPLOADMACRO", macro=macro, vd_low=number % 4, mod=mode, address=address >> 1))
+            # LReg 16 must be stored before the next result for it.
+            if macro or rng.random() < 0.5:
+                words.append(rng.choice((load(address=rng.randrange(TILE_ROWS)), reset, reset)))
+        words += nops
+    for _ in range(4):
+        fields = {"mod": mode, "address": rng.randrange(0, TILE_ROWS, 2) >> 1}
+        words += [
+            reset,
+            word("SFPLOADMACRO", macro=2, vd_low=1, **fields),
+            word("SFPSTORE", mod=mode, address=2),
+            *nops,
+        ]
+    # Modifiers that were not applied have left the counter.
+    return [*words, load(address=0), word("SFPSTORE", vd=7, mod=mode, address=TILE_ROWS // 2)]
+
+
+@BENCH.test("tensix_core.macros", "SFPLOADMACRO's store goes to the load's row, while a thread loads another one")
+async def macros(frame):
+    """Products whose tile SFPLOADMACROs load, change and store before it is packed."""
+    rng = pauses.rng("macros")
+    for case in range(max(CASES // 2, len(RANDOM_KINDS))):
+        session = CoreSession(frame)
+        kind = RANDOM_KINDS[case % len(RANDOM_KINDS)]
+        program = random_product(rng, kind, Fidelity.LOFI, 1)
+        waits = ("STALLWAIT", {"block": EVERY, "conditions": 1 << len(UNITS[CHIP]) - 1})
+        own = [*assembled(CHIP, waits, ("SETRWC", {"which": 0b1111})), *macro_words(rng, dst32=kind[2])]
+        words = list(program.words)
         words[MATH] = (*words[MATH][:-2], *own, *words[MATH][-2:])
         await session.check(replace(program, words=tuple(words)), f"case {case}, {kind}")
 

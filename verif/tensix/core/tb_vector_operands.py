@@ -10,21 +10,21 @@ from bitpath.golden.tensix.declarations.formats import Chip, Format
 from bitpath.golden.tensix.declarations.sfpu import StoreMode
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.operands.registers import permuted_row
-from bitpath.golden.tensix.sfpu.access import WIDE, address_of, mode_of
+from bitpath.golden.tensix.sfpu.access import WIDE, address_of, immediate_of, mode_of
 from bitpath.rtl.tensix.core.config import ChipConfig
 from bitpath.rtl.tensix.core.decode import VECTOR
 from bitpath.rtl.tensix.core.vector_access import VectorOperands
 from bitpath.rtl.tensix.matrix.matrix_unit import DstAccess
-from bitpath.rtl.tensix.sfpu.sfpu import SfpuRequest
+from bitpath.rtl.tensix.sfpu.layouts import SfpuRequest
 from bitpath.verif.kit.unit_bench import UnitBench, cases, cross, pack, pauses, resolved
 from bitpath.verif.tensix.program.golden_core import MATH
 from bitpath.verif.tensix.program.views import other_fields, random_state, set_own, set_shared, view_of
-from bitpath.verif.tensix.sfpu.words import ACCESSES
 
 BENCH = UnitBench(VectorOperands, ChipConfig)
 CONFIG = BENCH.config
 CHIP = CONFIG.chip
 CASES = cases(200)
+ACCESSES = tuple(WIDE)
 OTHERS = tuple(name for name in VECTOR if name in BY_NAME[CHIP] and name not in ACCESSES)
 
 
@@ -51,7 +51,7 @@ def mode_in(state: State, instruction: Instruction) -> StoreMode | None:
 
 @BENCH.test("vector_operands.accesses", "A load of other rows, or in another format, is another tile's")
 async def accesses(frame):
-    """SFPLOAD and SFPSTORE in every mode: address, format of mode 0 and rows; what a core refuses."""
+    """SFPLOAD, SFPLOADMACRO and SFPSTORE in every mode: address, format of mode 0 and rows; what a core refuses."""
     rng, dut = pauses.rng("accesses"), frame.dut
     records, rows = frame.scoreboard("o", SfpuRequest), frame.scoreboard("access", DstAccess)
     refusals = frame.scoreboard("refused", 1)
@@ -75,7 +75,7 @@ async def accesses(frame):
         config, rwc = state.config, state.rwc[MATH]
         stack = config.read("dst_stack_base", MATH) if CHIP is Chip.BLACKHOLE else 0
         address = address_of(
-            instruction["address"] + config.of_thread("math_offset", MATH),
+            immediate_of(instruction) + config.of_thread("math_offset", MATH),
             mode,
             dst=rwc.dst + config.read("dst_base", MATH),
             stack=stack,

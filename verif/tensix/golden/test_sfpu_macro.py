@@ -188,6 +188,10 @@ def test_what_a_sub_unit_cannot_execute_is_no_operation():
             "SFPSWAP of a macro must not read LReg 16",
         ),
         (
+            config(byte(4, to_16=True), byte(2), templates=(encode("SFPSWAP", vc=1, vd=12), 0, 0, 0)),
+            "SFPSWAP of a macro must not read LReg 16",
+        ),
+        (
             config(
                 byte(5, 1),
                 0,

@@ -6,13 +6,30 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.tensix.declarations.encodings import BY_NAME
 from bitpath.golden.tensix.declarations.formats import COLUMNS as DST_COLUMNS
 from bitpath.golden.tensix.declarations.formats import Chip
-from bitpath.golden.tensix.declarations.sfpu import COLUMNS, LANES, STACK_DEPTH, WIDE_LOADS, WIDE_STORES, StoreMode
+from bitpath.golden.tensix.declarations.sfpu import (
+    COLUMNS,
+    LANES,
+    SCHEDULED,
+    STACK_DEPTH,
+    WIDE_LOADS,
+    WIDE_STORES,
+    StoreMode,
+)
 from bitpath.golden.tensix.exact.sfpu_unit import Lane, Unit
-from bitpath.golden.tensix.isa import decode
+from bitpath.golden.tensix.isa import Instruction, decode
 from bitpath.golden.tensix.sfpu import Lanes
+from bitpath.golden.tensix.sfpu.macro import UNIT_OF, loaded_register
 from bitpath.rtl.tensix.sfpu.interlock import LANE_MOVES
-from bitpath.rtl.tensix.sfpu.layouts import MULTIPLY_ADDS, REGISTERS, ROWS, ColumnState, LaneState
-from bitpath.rtl.tensix.sfpu.sfpu import DstStore, SfpuRequest
+from bitpath.rtl.tensix.sfpu.layouts import (
+    MULTIPLY_ADDS,
+    REGISTERS,
+    ROWS,
+    ColumnState,
+    LaneState,
+    SfpuRequest,
+    SubUnits,
+)
+from bitpath.rtl.tensix.sfpu.sfpu import DstStore
 from bitpath.verif.kit.packing import array_bits, pack
 from bitpath.verif.kit.streams import resolved
 
@@ -22,6 +39,7 @@ FLAG_AT = REGISTERS * WORD_BITS
 """Lowest bit of a lane's predication: flag, use, the stack's entries from the top, the depth."""
 DEPTH_AT = FLAG_AT + 2 + 2 * STACK_DEPTH
 RANDOM_AT = DEPTH_AT + STACK_DEPTH.bit_length()
+SCHEDULED_AT = RANDOM_AT + WORD_BITS
 
 
 def state_bits(lanes: Lanes) -> int:
@@ -35,7 +53,9 @@ def state_bits(lanes: Lanes) -> int:
         for place in range(depth):
             entry = depth - 1 - place
             word |= (flags[lane][entry] | uses[lane][entry] << 1) << FLAG_AT + 2 + 2 * place
-        word |= depth << DEPTH_AT | int(lanes.prng[lane]) << RANDOM_AT
+        word |= (
+            depth << DEPTH_AT | int(lanes.prng[lane]) << RANDOM_AT | int(lanes.lreg[SCHEDULED, lane]) << SCHEDULED_AT
+        )
         parts |= word << offset
         offset += LANE_BITS
     for column in range(COLUMNS):
@@ -75,7 +95,7 @@ def lane_bits(lane: Lane) -> int:
     bits = sum(word << place * WORD_BITS for place, word in enumerate(lane.registers[:REGISTERS]))
     for place, (flag, use) in enumerate([(lane.flag, lane.conditional), *reversed(lane.stack)]):
         bits |= (flag | use << 1) << FLAG_AT + 2 * place
-    return bits | len(lane.stack) << DEPTH_AT | lane.random << RANDOM_AT
+    return bits | len(lane.stack) << DEPTH_AT | lane.random << RANDOM_AT | lane.registers[SCHEDULED] << SCHEDULED_AT
 
 
 def defined_lane(bits: int) -> int:
@@ -111,6 +131,30 @@ def needs_gap(chip: Chip, before: int, word: int) -> bool:
     name = decode(word, chip=chip).name
     unseen = name in UNSEEN or (name in ("SFPAND", "SFPOR") and word & 1)
     return chip is Chip.WORMHOLE or unseen
+
+
+def operation(instruction: Instruction, word: int, chip: Chip, **others: int) -> dict[str, int]:
+    """Return an instruction at its sub-unit, with the operands of its fields, as a lane takes it; other fields are 0."""
+    fields = instruction.fields
+    vd = loaded_register(instruction) if instruction.name == "SFPLOADMACRO" else fields.get("vd", 0)
+    b = fields.get("vb", fields["imm"] & 15 if instruction.name == "SFPSHFT2" else vd)
+    if instruction.name == "SFPSWAP" or (
+        chip is Chip.BLACKHOLE and instruction.name in ("SFPAND", "SFPOR") and not fields["mod"] & 1
+    ):
+        b = vd
+    # SFPSTORE of LReg 16 has neither b nor c.
+    return {"valid": 1, "word": word, "b": b & 15, "c": fields.get("vc", vd) & 15, "vd": vd, **others}
+
+
+def operations(word: int, chip: Chip, *, mode: int = 0) -> int:
+    """Return a thread's instruction at its sub-unit, the others idle, as a lane takes it."""
+    instruction = decode(word, chip=chip)
+    return pack(SubUnits, {port_of(instruction): operation(instruction, word, chip, mode=mode)})
+
+
+def port_of(instruction: Instruction) -> str:
+    """Return the name of an instruction's sub-unit in `SubUnits`."""
+    return UNIT_OF[instruction.name].value.lower()
 
 
 def dst_mode(word: int, implied: int) -> StoreMode:

@@ -15,6 +15,7 @@ from bitpath.golden.tensix.declarations.numerics import BLACKHOLE, WORMHOLE, Sto
 from bitpath.golden.tensix.declarations.sfpu import StoreMode
 from bitpath.rtl.tensix.sfpu.dst_words import FromDst, ToDst
 from bitpath.rtl.tensix.sfpu.layouts import SfpuConfig
+from bitpath.rtl.tensix.sfpu.load_macro import DELAYS, LoadMacro
 from bitpath.rtl.tensix.sfpu.multiply_add import Add, Multiply, Outcome
 from bitpath.rtl.tensix.sfpu.sfp_stochastic_round import PrngLane, PrngSeed, SfpStochasticRound
 from bitpath.rtl.tensix.sfpu.simple import LeadingZeros, Simple
@@ -228,7 +229,7 @@ def significand_of(code: Value) -> Value:
     tuple(Chip),
 )
 def product_of_finite_factors(claim: Claim, chip: Chip) -> None:
-    dut = claim.instantiate("dut", Multiply(chip), integer=0, upper=0)
+    dut = claim.instantiate("dut", Multiply(chip), is_integer=0, upper=0)
     a, b = (claim.value(code[23:31], f"exponent_{name}") for name, code in (("a", dut.a), ("b", dut.b)))
     claim.assume(a != 255, b != 255, dut.c[23:31] != 255)
     factors = [claim.value(significand_of(code), f"factor_{name}") for name, code in (("a", dut.a), ("b", dut.b))]
@@ -259,7 +260,7 @@ def product_of_finite_factors(claim: Claim, chip: Chip) -> None:
 )
 def special_operands(claim: Claim, chip: Chip) -> None:
     """By the tables of IEEE 754, with denormals as zeros; a product that overflows is infinite."""
-    dut = claim.instantiate("dut", Multiply(chip), integer=0, upper=0)
+    dut = claim.instantiate("dut", Multiply(chip), is_integer=0, upper=0)
     exponents = [code[23:31] for code in (dut.a, dut.b, dut.c)]
     claim.assume((exponents[0] == 255) | (exponents[1] == 255) | (exponents[2] == 255))
     nan = [(code & 0x7FFFFFFF) > 0x7F800000 for code in (dut.a, dut.b, dut.c)]
@@ -306,7 +307,7 @@ def sums(claim: Claim, chip: Chip, near: bool) -> None:
     dut = claim.instantiate("dut", Add(chip))
     p, blackhole = dut.i, chip is Chip.BLACKHOLE
     exponent, sign = claim.value(p.addend[23:31], "addend_exponent"), p.addend[31]
-    claim.assume(~p.integer, p.outcome == Outcome.SUM, ~p.zero, exponent != 255, p.exponent != 255)
+    claim.assume(~p.is_integer, p.outcome == Outcome.SUM, ~p.zero, exponent != 255, p.exponent != 255)
     # A product is from 1 up to 4.
     claim.assume(p.significand >= 1 << 26)
     distance = claim.value(p.exponent - exponent, "distance", signed(10))
@@ -355,7 +356,7 @@ def sums(claim: Claim, chip: Chip, near: bool) -> None:
 def addend_passes(claim: Claim, chip: Chip) -> None:
     dut = claim.instantiate("dut", Add(chip))
     p = dut.i
-    claim.assume(~p.integer, p.outcome == Outcome.SUM, p.zero)
+    claim.assume(~p.is_integer, p.outcome == Outcome.SUM, p.zero)
     denormal = p.addend[23:31] == 0
     sign = p.sign & p.addend[31] & int(chip is Chip.BLACKHOLE)
     claim.ensure(dut.o == Mux(denormal, Cat(Const(0, 31), sign), p.addend))
@@ -541,3 +542,41 @@ def order(claim: Claim) -> None:
         for name, code in (("b", dut.b), ("c", dut.c))
     )
     claim.ensure(dut.smaller == (c < b))
+
+
+@PROPERTIES.of(
+    "load_macro",
+    "load_macro_{unit}",
+    "an instruction of the {unit} sub-unit executes d + 1 cycles behind an SFPLOADMACRO with delay d, unless a later one displaces it",
+    ("schedules & (bits[3:6] == delay)", "schedules & (bits[3:6] == delay + 1)"),
+    "unit, place",
+    (("simple", 0), ("mad", 1), ("round", 2), ("store", 3)),
+    depth=DELAYS + 1,
+)
+def scheduled_delays(claim: Claim, unit: str, place: int) -> None:
+    """In a cycle that passes for all: the thread's instruction is issued, or none counts instructions."""
+    dut = claim.instantiate("dut", LoadMacro(Chip.WORMHOLE))
+    claim.assume(~dut.hold, claim.inside("dut", "advances"))
+    word = dut.request.word
+    sequence = Cat(dut.sequences).word_select(word[22:24], 32)
+    own = claim.value(sequence[8 * place : 8 * place + 8], "own", 8)
+    macro = dut.issued & (word[24:] == BY_NAME[Chip.WORMHOLE]["SFPLOADMACRO"].opcode)
+    # Bits of a sub-unit, the loaded register, and whether there is an SFPLOADMACRO, a cycle and more ago.
+    past = [claim.value(Cat(own, word[20:22], word[0], macro), "past_0", 12)]
+    for cycles in range(1, DELAYS + 1):
+        past.append(claim.register(past[-1], f"past_{cycles}"))
+    executes, register, kept = Signal(), Signal(5), Signal()
+    for cycles in range(DELAYS, 0, -1):
+        bits = past[cycles]
+        with claim.m.If(bits[11] & (bits[3:6] == cycles - 1)):
+            claim.m.d.comb += [
+                executes.eq(bits[:3].any()),
+                register.eq(Mux(bits[6], 16, bits[8:11])),
+                # VD of a store's template stays.
+                kept.eq((unit == "store") & ~bits[6] & bits[7]),
+            ]
+    operation = getattr(dut.o, unit)
+    claim.ensure(
+        (operation.valid & operation.scheduled) == executes,
+        ~executes | kept | (operation.vd == register),
+    )

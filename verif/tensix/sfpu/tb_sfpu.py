@@ -1,5 +1,5 @@
 """Bench of the Vector unit: every instruction with every modifier on random states, SFPLOAD and SFPSTORE, programs with the
-interlock, cycles of each pair of instructions, seeds, resets.
+interlock and with SFPLOADMACRO, cycles of each pair of instructions, seeds, resets.
 
 Expected values come from golden's vectorised lanes, those of SFPLOAD and SFPSTORE from its scalar twin.
 """
@@ -13,16 +13,17 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.tensix import Prng
 from bitpath.golden.tensix.declarations.encodings import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Chip
-from bitpath.golden.tensix.declarations.sfpu import StoreMode
-from bitpath.golden.tensix.exact.sfpu_unit import Access
+from bitpath.golden.tensix.declarations.sfpu import LANES, StoreMode
+from bitpath.golden.tensix.exact.sfpu_unit import Access, Unit
 from bitpath.golden.tensix.exact.sfpu_unit import execute as execute_exactly
 from bitpath.golden.tensix.isa import decode, encode
 from bitpath.golden.tensix.sfpu import Lanes
+from bitpath.golden.tensix.sfpu.access import immediate_of
 from bitpath.golden.tensix.sfpu.execute import execute
-from bitpath.rtl.tensix.sfpu.layouts import MULTIPLY_ADDS, SfpuConfig, SfpuState
+from bitpath.rtl.tensix.sfpu.layouts import MULTIPLY_ADDS, SfpuConfig, SfpuRequest, SfpuState
 from bitpath.rtl.tensix.sfpu.sfp_stochastic_round import STEPS
-from bitpath.rtl.tensix.sfpu.sfpu import Sfpu
-from bitpath.verif.kit.packing import array_bits
+from bitpath.rtl.tensix.sfpu.sfpu import DstStore, Sfpu
+from bitpath.verif.kit.packing import array_bits, pack
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pauses, resolved
 from bitpath.verif.tensix.sfpu.driving import (
     Dst,
@@ -34,6 +35,7 @@ from bitpath.verif.tensix.sfpu.driving import (
     state_bits,
     takes_two_cycles,
 )
+from bitpath.verif.tensix.sfpu.macros import MacroModel, configure, draw, kernels
 from bitpath.verif.tensix.sfpu.words import ACCESSES, any_operand, kinds, random_lanes, random_word
 
 BENCH = UnitBench(Sfpu, SfpuConfig)
@@ -42,6 +44,8 @@ CHIP, NUMERICS = CONFIG.chip, CONFIG.numerics
 KINDS = [kind for kind in kinds(CHIP) if kind[0] not in ACCESSES]
 CASES = cases(400)
 NOP = encode("SFPNOP", chip=CHIP)
+ADDRESS_AT = DstStore.as_shape()["address"].offset
+LANE_MASK = (1 << LANES) - 1
 
 
 def name(kind: tuple[str, int]) -> str:
@@ -156,6 +160,108 @@ async def programs(frame, pace):
         if CHIP is Chip.BLACKHOLE:
             lanes.rotated[:] = 0
         board.compare(got, state_bits(lanes), f"program that ends with {decode(words[-1], chip=CHIP)}")
+
+
+def unit_bits(unit: Unit) -> int:
+    """Return the state of the scalar twin."""
+    lanes = Lanes()
+    lanes.lreg[:] = np.array([lane.registers for lane in unit.lanes], np.uint32).T
+    lanes.templates[:], lanes.sequences[:] = (
+        np.array([getattr(lane, name) for lane in unit.lanes], np.uint32).T for name in ("templates", "sequences")
+    )
+    for lane, number in zip(unit.lanes, range(LANES), strict=True):
+        lanes.flags[number], lanes.use_flags[number], lanes.depth[number] = lane.flag, lane.conditional, len(lane.stack)
+        lanes.prng[number], lanes.lane_config[number], lanes.misc[number] = lane.random, lane.config, lane.misc
+        for entry, values in enumerate(lane.stack):
+            for each, value in zip(lanes.stack, values, strict=True):
+                each[entry, number] = value
+    lanes.rotated[:] = 0 if CHIP is Chip.BLACKHOLE else unit.rotated
+    return state_bits(lanes)
+
+
+@BENCH.test(
+    "sfpu.macros",
+    "Instructions that SFPLOADMACRO schedules meet the thread's in the cycle of their delay, or another bit",
+)
+async def macros(frame):
+    """Random SFPLOADMACROs in flight among other instructions, loads and stores: the cycles in which the unit takes an instruction,
+    words of Dst in the cycles of the stores, the state at the end."""
+    rng, driver, dut = pauses.rng("macros"), SfpuDriver(frame, CHIP), frame.dut
+    board, rows = frame.scoreboard("state", SfpuState), frame.scoreboard("rows", 128 * 256, output="store")
+    ready, stores = frame.scoreboard("ready", 1, output="i__ready"), frame.scoreboard("stores", 1, output="store")
+    for program in range(max(6, CASES // 60)):
+        lanes, dst, implied = random_lanes(rng, CHIP, config=False), Dst(), rng.randrange(1, 4)
+        configure(rng, CHIP, lanes)
+        dst.rows[:128] = np.array([any_operand(rng) >> rng.choice((0, 16)) & 0xFFFF for _ in range(2048)]).reshape(
+            128, 16
+        )
+        await driver.preset(state_bits(lanes))
+        model = MacroModel(exactly(lanes), dst.rows.tolist(), implied, CHIP, NUMERICS)
+        instruction, before, left = None, None, 40
+        while left > 0 or model.pending or instruction is not None:
+            if instruction is None:
+                word = draw(rng, model, before) if left > 0 else NOP
+                instruction = None if word is None else decode(word, chip=CHIP)
+                left -= 1
+            shown = f"program {program}, {40 - left} words, {instruction}"
+            dut.i__valid.value = instruction is not None
+            if instruction is not None:
+                address = immediate_of(instruction) if "address" in instruction.fields else 0
+                request = {"word": word, "address": address, "implied": implied}
+                dut.i__payload.value, dut.dst.value = (
+                    pack(SfpuRequest, request),
+                    dst.read(address, dst_mode(word, implied)),
+                )
+            cycle, stored = model.step(instruction)
+            await FallingEdge(dut.clk)
+            if instruction is not None:
+                ready.compare(resolved(dut.i__ready), cycle.accepted, shown)
+            port = resolved(dut.store)
+            if stored is not None:
+                dst.write(port >> ADDRESS_AT & 0x3FF, StoreMode(stored.mode), port)
+            else:
+                stores.compare(port & LANE_MASK != 0, 0, shown)
+            before = instruction if cycle.accepted else None
+            if cycle.accepted:
+                instruction = None
+            await RisingEdge(dut.clk)
+        dut.i__valid.value = 0
+        await RisingEdge(dut.clk)
+        await FallingEdge(dut.clk)
+        board.compare(defined(resolved(dut.state)), unit_bits(model.unit), f"program {program}")
+        got, expected = (array_bits(np.array(each[:128], np.uint16)) for each in (dst.rows.tolist(), model.dst))
+        rows.compare(got, expected, f"program {program}")
+        await RisingEdge(dut.clk)
+
+
+@BENCH.test("sfpu.kernels", "Published kernels use the delays as hardware has them", kernel=sorted(kernels(CHIP)))
+async def published_kernels(frame, kernel):
+    """Kernels with SFPLOADMACRO on random words, against golden on their forms without it."""
+    rng, driver, dut, own = pauses.rng(f"kernels {kernel}"), SfpuDriver(frame, CHIP), frame.dut, kernels(CHIP)[kernel]
+    rows = frame.scoreboard("rows", 64 * 256, output="store")
+    for _ in range(max(1, CASES // 300)):
+        dst = Dst()
+        dst.rows[:64] = np.array([rng.choice((0, 0x8000, rng.getrandbits(16))) for _ in range(1024)]).reshape(64, 16)
+        unit, contents = exactly(Lanes()), dst.rows.tolist()
+        for word in own.plain:
+            instruction = decode(word, chip=CHIP)
+            access = Access(dst=contents, address=instruction.fields.get("address", 0), default_mode=own.implied)
+            execute_exactly(unit, instruction, chip=CHIP, numerics=NUMERICS, access=access)
+        await driver.preset(state_bits(Lanes()))
+        for word in (*own.words, *[NOP] * 8):
+            instruction = decode(word, chip=CHIP)
+            address = immediate_of(instruction) if "address" in instruction.fields else 0
+            dut.i__payload.value = pack(SfpuRequest, {"word": word, "address": address, "implied": own.implied})
+            dut.i__valid.value, dut.dst.value = 1, dst.read(address, dst_mode(word, own.implied))
+            await FallingEdge(dut.clk)
+            assert resolved(dut.i__ready)
+            port = resolved(dut.store)
+            if port & LANE_MASK:
+                dst.write(port >> ADDRESS_AT & 0x3FF, StoreMode(own.store), port)
+            await RisingEdge(dut.clk)
+        dut.i__valid.value = 0
+        got, expected = (array_bits(np.array(each[:64], np.uint16)) for each in (dst.rows.tolist(), contents))
+        rows.compare(got, expected, kernel)
 
 
 def stalls(before: int, word: int) -> bool:

@@ -13,15 +13,26 @@ from cocotb.triggers import FallingEdge, RisingEdge
 from bitpath.golden.tensix.declarations.encodings import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Chip
 from bitpath.golden.tensix.declarations.sfpu import COLUMNS, LANES, WIDE_LOADS, WIDE_STORES
-from bitpath.golden.tensix.exact.sfpu_unit import Access, Unit, execute
+from bitpath.golden.tensix.exact.sfpu_unit import Access, Unit, execute, execute_together
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.sfpu import Lanes
-from bitpath.rtl.tensix.sfpu.layouts import ROWS, LaneState, SfpuConfig
+from bitpath.golden.tensix.sfpu.macro import LoadMacroConfig, Schedule, SubUnit
+from bitpath.rtl.tensix.sfpu.layouts import ROWS, LaneState, SfpuConfig, SubUnits
 from bitpath.rtl.tensix.sfpu.sfpu_lane import SHIFT, SfpuLane
-from bitpath.verif.kit.packing import array_bits
+from bitpath.verif.kit.packing import array_bits, pack
 from bitpath.verif.kit.unit_bench import UnitBench, cases, pauses, resolved
-from bitpath.verif.tensix.sfpu.driving import RANDOM_AT, defined_lane, dst_mode, exactly, lane_bits, upper_row
-from bitpath.verif.tensix.sfpu.words import ACCESSES, any_operand, kinds, random_lanes, random_word
+from bitpath.verif.tensix.sfpu.driving import (
+    RANDOM_AT,
+    defined_lane,
+    dst_mode,
+    exactly,
+    lane_bits,
+    operation,
+    operations,
+    upper_row,
+)
+from bitpath.verif.tensix.sfpu.macros import configure
+from bitpath.verif.tensix.sfpu.words import ACCESSES, any_operand, kinds, modes, random_lanes, random_word
 
 BENCH = UnitBench(SfpuLane, SfpuConfig)
 CONFIG = BENCH.config
@@ -29,6 +40,11 @@ CHIP, NUMERICS = CONFIG.chip, CONFIG.numerics
 KINDS = [kind for kind in kinds(CHIP) if kind[0] != "SFPCONFIG"]
 CASES = cases(500)
 SPECIAL_CONFIG = 15
+DELAY_BITS = 0x38383838
+"""Delays in a sequence of SFPLOADMACRO."""
+BYTES = (SubUnit.SIMPLE, SubUnit.MAD, SubUnit.ROUND, SubUnit.STORE)
+STACK = ("SFPPUSHC", "SFPPOPC")
+"""Instructions that a full or an empty stack makes undefined."""
 
 
 def name(kind: tuple[str, int]) -> str:
@@ -98,13 +114,13 @@ class LaneDriver:
         await RisingEdge(self.dut.clk)
         self.set(preset=0)
 
-    async def execute(self, word: int, **ports: Any) -> tuple[int, int]:
+    async def execute(self, word: int, mode: int = 0, **ports: Any) -> tuple[int, int]:
         """Give an instruction; return `store` and `stored` of its cycle."""
-        self.set(execute=1, word=word, **ports)
+        self.set(operations=operations(word, CHIP, mode=mode), **ports)
         await FallingEdge(self.dut.clk)
         found = resolved(self.dut.store), resolved(self.dut.stored)
         await RisingEdge(self.dut.clk)
-        self.set(execute=0)
+        self.set(operations=0)
         return found
 
     async def settle(self) -> int:
@@ -156,6 +172,81 @@ async def every_instruction(frame):
         board.compare(await driver.settle(), lane_bits(unit.lanes[number]), str(instruction))
 
 
+class Together:
+    """A cycle that SFPLOADMACRO has scheduled, with another instruction of a thread than a load or store.
+
+    Attributes
+    ----------
+    lanes, unit : the state before, and behind the cycle in the scalar twin.
+    operations : of a lane, by sub-unit.
+    accessed : the word of Dst that a store replaces; None without one.
+    """
+
+    def __init__(self, rng: Random, number: int):
+        self.lanes, self.accessed = random_lanes(rng, CHIP, config=False), None
+        configure(rng, CHIP, self.lanes)
+        sequences = [word & ~DELAY_BITS for word in self.lanes.sequences[:, 0].tolist()]
+        templates, config = self.lanes.templates[:, 0].tolist(), int(self.lanes.lane_config[0])
+        own = LoadMacroConfig(
+            templates=tuple(templates),
+            sequences=tuple(sequences),
+            misc=int(self.lanes.misc[0]) & 0xFF,
+            lane_config=config,
+        )
+        name = rng.choice([name for name, _ in KINDS if name not in (*ACCESSES, *STACK)])
+        word = random_word(rng, CHIP, name, rng.choice(modes(CHIP, name)))
+        clock, place = Schedule(CHIP), rng.randrange(4)
+        fields = {"macro": place, "vd_low": rng.randrange(4), "vd_high": rng.randrange(2), "mod": rng.randrange(16)}
+        clock.step(decode(encode("SFPLOADMACRO", chip=CHIP, **fields), chip=CHIP), own)
+        cycle = clock.step(decode(word, chip=CHIP), own)
+        self.operations, together = {}, []
+        for each in cycle.executed:
+            scheduled, instruction = each.origin is not None, each.instruction
+            mode, text = 0, word
+            if each.unit is SubUnit.STORE:
+                self.accessed = Accessed(rng, number, encode("SFPSTORE", chip=CHIP, mod=instruction["mod"]))
+                mode = self.accessed.mode.value
+            elif scheduled:
+                text = templates[sequences[place] >> 8 * BYTES.index(each.unit) & 3]
+                text = text if instruction.name != "SFPNOP" else encode("SFPNOP", chip=CHIP)
+            self.operations[each.unit.value.lower()] = operation(
+                instruction, text, CHIP, mode=mode, scheduled=int(scheduled)
+            )
+            together.append((instruction, scheduled, self.accessed and self.accessed.access))
+        self.unit = exactly(self.lanes)
+        execute_together(self.unit, together, chip=CHIP, numerics=NUMERICS)
+        self.executed = {each.unit: each.instruction for each in cycle.executed}
+
+
+@BENCH.test("sfpu_lane.cycles", "Each sub-unit has operands of its own, and LReg 16 is written beside another register")
+async def every_cycle(frame):
+    """Instructions of several sub-units in a cycle, with the operands that SFPLOADMACRO gives them."""
+    rng, driver = pauses.rng("cycles"), LaneDriver(frame)
+    board, stores = frame.scoreboard("state", LaneState), frame.scoreboard("stored", 33, output="stored")
+    done = 0
+    while done < CASES:
+        number = rng.randrange(LANES)
+        try:
+            case = Together(rng, number)
+        except UndefinedBehavior:
+            continue
+        done += 1
+        idle = decode(encode("SFPNOP", chip=CHIP), chip=CHIP)
+        ports = inputs(case.lanes, number, case.executed.get(SubUnit.ROUND, idle))
+        ports["special"] = inputs(case.lanes, number, case.executed.get(SubUnit.SIMPLE, idle))["special"]
+        await driver.preset(lane_bits(exactly(case.lanes).lanes[number]))
+        driver.set(operations=pack(SubUnits, case.operations), **ports)
+        await FallingEdge(frame.dut.clk)
+        shown = ", ".join(map(str, case.executed.values()))
+        if case.accessed is not None:
+            writes, odd = resolved(frame.dut.store), case.accessed.address >> 1 & 1 | ports["lane_config"] >> 7 & 1
+            got = resolved(frame.dut.stored) if writes else case.accessed.word
+            stores.compare(writes << 32 | got, writes << 32 | case.accessed.stored(odd), shown)
+        await RisingEdge(frame.dut.clk)
+        driver.set(operations=0)
+        board.compare(await driver.settle(), lane_bits(case.unit.lanes[number]), shown)
+
+
 @BENCH.test("sfpu_lane.exchanges", "Each register has a write of its own in every exchange, with indices too")
 async def every_exchange(frame):
     """SFPSWAP in every mode with and without indices, and SFPSHFT2 between lanes, to every register; a seed between them."""
@@ -171,7 +262,7 @@ async def every_exchange(frame):
         await RisingEdge(frame.dut.clk)
         driver.set(seeded=0)
         await FallingEdge(frame.dut.clk)
-        assert resolved(frame.dut.state) >> RANDOM_AT == seed
+        assert resolved(frame.dut.state) >> RANDOM_AT & 0xFFFFFFFF == seed
         await RisingEdge(frame.dut.clk)
         execute(unit, decode(word, chip=CHIP), chip=CHIP, numerics=NUMERICS)
         await driver.preset(lane_bits(exactly(lanes).lanes[number]))

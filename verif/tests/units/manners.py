@@ -10,7 +10,7 @@ from amaranth.lib import data
 from bitpath.golden.aie_ml_v2.tile.addresses import Address
 from bitpath.golden.aie_ml_v2.tile.tile import Bundle
 from bitpath.golden.aie_ml_v2.tile.transfers import Flush, Load, PointerAdd, Pop, StoreSrs
-from bitpath.golden.tensix.declarations.encodings import BY_NAME, FIELDS, THREAD_FIELDS
+from bitpath.golden.tensix.declarations.encodings import BY_NAME, FIELDS, OPCODE_LOW, THREAD_FIELDS
 from bitpath.golden.tensix.declarations.formats import Chip, Fidelity, Format
 from bitpath.golden.tensix.matmul.product_program import DATUMS, Product, tile_program
 from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES
@@ -25,7 +25,7 @@ from bitpath.rtl.tensix.core.decode import instruction_layout as tensix_instruct
 from bitpath.rtl.tensix.dot.layouts import Dot16Config
 from bitpath.rtl.tensix.matrix.mover import Move, MoveKind
 from bitpath.rtl.tensix.pool.layouts import GmpoolColumnConfig
-from bitpath.rtl.tensix.sfpu.sfpu import SfpuRequest
+from bitpath.rtl.tensix.sfpu.layouts import SfpuRequest
 from bitpath.rtl.trainium3.array.psum import PsumConfig, host_layout, write_layout
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemoryConfig
 from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig, Tiling
@@ -51,6 +51,7 @@ from bitpath.verif.kit.batches import places
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.traffic import Manners, Pace, drawn
 from bitpath.verif.tensix.matrix.moving import WIDTHS, random_move
+from bitpath.verif.tensix.sfpu.driving import operations
 from bitpath.verif.tensix.sfpu.words import kinds as vector_kinds
 from bitpath.verif.tensix.sfpu.words import random_word
 from bitpath.verif.tensix.stream import programs as stream_programs
@@ -103,8 +104,10 @@ def vector_word(source: Random) -> int:
 
 
 def vector_request(source: Random) -> int:
-    """Return bits of a request of Wormhole's Vector unit."""
-    return pack(SfpuRequest, {"word": vector_word(source), "address": source.getrandbits(10), "implied": 1})
+    """Return bits of a request of Wormhole's Vector unit; some schedule others."""
+    macro = BY_NAME[CHIP]["SFPLOADMACRO"].opcode << OPCODE_LOW | source.getrandbits(OPCODE_LOW)
+    word = macro if source.random() < 0.3 else vector_word(source)
+    return pack(SfpuRequest, {"word": word, "address": source.getrandbits(10), "implied": 1})
 
 
 @cache
@@ -518,8 +521,17 @@ MANNERS = {
     ),
     **dict.fromkeys(("rwc", "adc"), Manners(inputs={"write": modifiers})),
     "sfp_stochastic_round": Manners(cycles=300),
-    "sfpu_lane": Manners(inputs={"word": lambda source: drawn(lambda: vector_word(source))}, keeps=TABLE),
-    "sfpu": Manners(inputs={"i": lambda source: drawn(lambda: vector_request(source))}, keeps=TABLE, cycles=150),
+    "sfpu_lane": Manners(
+        inputs={
+            "operations": lambda source: drawn(
+                lambda: operations(vector_word(source), CHIP, mode=source.randrange(1, 16))
+            )
+        }
+    ),
+    # Seeds let few instructions pass.
+    "sfpu": Manners(
+        inputs={"i": lambda source: drawn(lambda: vector_request(source))}, still=("displaced",), cycles=150
+    ),
     "config_file": Manners(
         keeps="a program writes a GPR before it copies it",
         inputs={"i": lambda source: drawn(lambda: config_instruction(source))},
