@@ -110,7 +110,7 @@ UNDEFINED: Mapping[str, str] = {
     "accumulate": "a matmul adds to what nothing, before gen4 what no matmul, has written",
     "accumulator": "a reduction goes on with registers that nothing has set, or that idle left undefined",
     "argument": "a function's argument is outside the range in which its result is valid",
-    "cast": "an instruction that allows no cast has a destination of another dtype",
+    "cast": "an instruction that allows no cast has a destination of another dtype, or names one",
     "float_memset": "integers are set to 0.0",
     "queue": "a DMA has a priority or an engine that there is not",
     "ap_offset": "a view with an offset gets another, and documents differ",

@@ -60,7 +60,7 @@ def tensor_copy(
     """
     issue.check("dst", dst, CHIP)
     if dtype is not None and (given := dtype_name(dtype)) != dst.dtype:
-        issue.core.machine.warn("copy_dtype", f"tensor_copy dtype: {given} has no effect on a dst of {dst.dtype}")
+        issue.core.machine.warn("cast", f"tensor_copy dtype: {given} has no effect on a dst of {dst.dtype}")
     issue.check("src", src, CHIP)
     on_engine(issue, engine, dst, src)
     if dst.shape[0] != src.shape[0] or dst.size != src.size:
