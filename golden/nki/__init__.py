@@ -8,7 +8,7 @@
 """
 
 from bitpath.golden.nki.declarations.errors import NkiValidationError, NkiWarning
-from bitpath.golden.nki.launch.kernel import HostTensor, Kernel, Run, host_tensor, jit, run, simulate
+from bitpath.golden.nki.launch.kernel import HostTensor, Kernel, PerRank, Run, host_tensor, jit, run, simulate
 from bitpath.golden.nki.launch.modules import install, installed
 from bitpath.golden.nki.machine.core import Options
 
@@ -18,6 +18,7 @@ __all__ = [
     "NkiValidationError",
     "NkiWarning",
     "Options",
+    "PerRank",
     "Run",
     "host_tensor",
     "install",
