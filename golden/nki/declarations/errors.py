@@ -23,6 +23,8 @@ KEYS: Mapping[str, Source] = {
     "quantize_mx.ocp": inferred("the vendor's reference for programs compiled before NKI 0.5"),
     "quantize_mx.nki05": inferred("release notes of NKI 0.5: the scale twice as large"),
     "exponential": chosen("the algorithm is declared by this project"),
+    "exponential.sum_before_cast": chosen("ISA's pseudo code adds dst; read as the FP32 value before its cast"),
+    "exponential.sum_of_dst": inferred("ARCH3's pseudo code to the letter: row_max += dst"),
     "activation.exp": chosen("the algorithm of `trainium3.exponential`, declared by this project"),
     "reciprocal.rounding": chosen("one rounding of the quotient"),
     "reduction.order": inferred(

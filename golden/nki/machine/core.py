@@ -17,11 +17,15 @@ from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.storage import Allocation, Allocator, MemoryRegion, Storage
 from bitpath.golden.nki.memory.tensor import NkiTensor
-from bitpath.golden.scalar.checked import member
+from bitpath.golden.scalar.checked import check_choice, member
 from bitpath.golden.trainium3.declarations.dma import CollectiveAlgorithm
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES, PSUM_PARTITION_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, ScaleRule
-from bitpath.golden.trainium3.declarations.vector import SumOrder
+from bitpath.golden.trainium3.declarations.vector import (
+    TRAINIUM3_EXPONENTIAL,
+    TRAINIUM3_EXPONENTIAL_OF_DST,
+    SumOrder,
+)
 
 # Options of a run: the machine, its numerics, and how strict the model is.
 
@@ -62,6 +66,8 @@ LIMITS = {
 """Limits by platform target."""
 TARGET = "NEURON_PLATFORM_TARGET_OVERRIDE"
 """The vendor's environment variable. Ref: "NKI simulator" guide."""
+EXPONENTIALS = {each.name: each.numerics for each in (TRAINIUM3_EXPONENTIAL, TRAINIUM3_EXPONENTIAL_OF_DST)}
+"""Numerics of VectorE's exponential by preset."""
 ALIASES = {"gen3": "trn2", "gen4": "trn3"}
 
 
@@ -79,6 +85,7 @@ class Options:
     strict_memory : whether a tensor that finds no place is an error; else it gets memory of its own.
     scale_rule : rule of quantize_mx's scales.
     sum_order : order of sums along the free dimensions.
+    exponential : preset of exponential's numerics, a name of `EXPONENTIALS`: what its row sum adds where dst is narrower than FP32.
     collectives : algorithm of the collectives that reduce, a member or its value: the order of their additions.
     cycles : preset of the cycle rules: "trainium3" or "trn2_doc".
     sub_version : revision of the silicon, which ``get_nc_sub_version`` returns.
@@ -91,6 +98,7 @@ class Options:
     strict_memory: bool = False
     scale_rule: ScaleRule = ScaleRule.OCP
     sum_order: SumOrder = SumOrder.SERIAL
+    exponential: str = TRAINIUM3_EXPONENTIAL.name
     collectives: CollectiveAlgorithm = CollectiveAlgorithm.MESH
     cycles: str = "trainium3"
     dma_start: int = 0
@@ -103,6 +111,7 @@ class Options:
             raise ValueError(f"target must be trn3 (gen4) or trn2 (gen3), not {self.target!r}")
         if self.new_memory not in ("nan", "zero"):
             raise ValueError(f"new_memory must be nan or zero, not {self.new_memory!r}")
+        check_choice("exponential", self.exponential, EXPONENTIALS)
         object.__setattr__(self, "collectives", member("collectives", self.collectives, CollectiveAlgorithm))
         object.__setattr__(self, "limits", LIMITS[target])
 
