@@ -107,10 +107,6 @@ class _Part:
     dsts: Sequence[NkiTensor]
 
 
-Bits = tuple[np.ndarray, np.ndarray]
-"""Bytes of a tensor and which of them are written, [shape, size]."""
-
-
 def _meet(
     issue: Issue,
     ranks: tuple[int, ...],

@@ -47,11 +47,11 @@ def host_tensor(array: np.ndarray, dtype: Any) -> HostTensor:
     return HostTensor(array, name)
 
 
+@dataclass(frozen=True, eq=False)
 class PerRank:
-    """An argument that each rank has a value of its own for."""
+    """An argument that differs between ranks: rank r gets ``values[r]``."""
 
-    def __init__(self, values: Sequence[Any]):
-        self.values = tuple(values)
+    values: Sequence[Any]
 
 
 def of_rank(machine: Machine, name: str, value: Any) -> Any:
@@ -222,7 +222,7 @@ def run(
         of = machine if rank == 0 else replace(machine, rank=rank, shared={})
         cores += [NeuronCore(of, len(cores) + place, grid=own.cores is not None) for place in range(of.size)]
         arguments.append(_Arguments(of, own.function, args, kwargs))
-    found = _on_cores(machine, cores, lambda core: arguments[core.machine.rank].call(own.function))
+    found = _on_cores(cores, lambda core: arguments[core.machine.rank].call(own.function))
     outputs = [each.finish(found[rank * machine.size]) for rank, each in reversed([*enumerate(arguments)])][::-1]
     high = [core.high_water() for core in cores]
     return Run(
@@ -243,7 +243,8 @@ class _Arguments:
         named = [*zip(names, args, strict=False), *kwargs.items()]
         values = {name: of_rank(machine, name, value) for name, value in named}
         tensors = {name: given(machine, name, value) for name, value in values.items()}
-        rest = [given(machine, f"argument_{k}", each) for k, each in enumerate(args[len(names) :])]
+        more = {f"argument_{k}": each for k, each in enumerate(args[len(names) :])}
+        rest = [given(machine, name, of_rank(machine, name, each)) for name, each in more.items()]
         self._pairs = [(values[name], tensors[name]) for name in values]
         self._positional = [tensors[name] for name in names[: len(args)]] + rest
         self._keywords = {name: tensors[name] for name in kwargs}
@@ -258,7 +259,7 @@ class _Arguments:
         return results(outputs, [*self._positional, *self._keywords.values()])
 
 
-def _on_cores(machine: Machine, cores: list[NeuronCore], call: Callable[[NeuronCore], Any]) -> dict[int, Any]:
+def _on_cores(cores: list[NeuronCore], call: Callable[[NeuronCore], Any]) -> dict[int, Any]:
     """Run the call on each core, by turns; return what each returns, by the core's number."""
     if len(cores) == 1:
         return {0: copy_context().run(_on_core, cores[0], call)}
