@@ -66,7 +66,7 @@ def reduce_ranks(
 
 
 def _combined(some: Sequence[np.ndarray], *, op: str, source: str | None) -> np.ndarray:
-    dtype = source or some[0].dtype
+    dtype = some[0].dtype if source is None else source
     if op == "add":
         return dma_compute(some, dtype, sources=[source] * len(some))
     function = fp32.maximum if op == "max" else fp32.minimum

@@ -87,7 +87,7 @@ VECTORISED = {
     "nc_transpose": {"data": MATRIX},
     "pack_tags": {"tags": TAGS, "pattern": "2:4"},
     "read_add_write": {"b": MATRIX, "a": MATRIX},
-    "reduce_ranks": {"srcs": [MATRIX, MATRIX], "algorithm": "ring"},
+    "reduce_ranks": {"srcs": [MATRIX, MATRIX], "algorithm": "ring", "chip": 4},
     "run_layer": BF16_LAYER,
     "run_mode_program": {"program": trainium3.mode_program(MATRIX, np.ascontiguousarray(MATRIX.T), "bf16")},
     "tensor_cycles": {"kind": "matmul", "m": 64, "n": 128, "dtype": BFLOAT},
