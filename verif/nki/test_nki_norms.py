@@ -171,7 +171,7 @@ def test_nki_rmsnorm_quant_of_any_dtype(cores, dtype, gamma_dtype):
 
 
 @CORES
-@pytest.mark.parametrize("shape", [(150, 40), (2, 67, 40), (301, 24)])
+@pytest.mark.parametrize("shape", [(150, 40), (2, 67, 40), (2, 3, 43, 24), (301, 24)])
 @pytest.mark.parametrize("norm", ["RMS_NORM", "NO_NORM"])
 def test_nki_rmsnorm_quant_with_a_scale_for_each_partition(shape, cores, norm):
     """The kernel counts the rows of each core's shard: `static_scale_row` "shard". Golden's default counts the input's."""

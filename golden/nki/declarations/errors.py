@@ -23,6 +23,8 @@ KEYS: Mapping[str, Source] = {
     "quantize_mx.ocp": inferred("the vendor's reference for programs compiled before NKI 0.5"),
     "quantize_mx.nki05": inferred("release notes of NKI 0.5: the scale twice as large"),
     "exponential": chosen("the algorithm is declared by this project"),
+    "exponential.sum_before_cast": chosen("ISA's pseudo code adds dst; read as the FP32 value before its cast"),
+    "exponential.sum_of_dst": inferred("ARCH3's pseudo code to the letter: row_max += dst"),
     "activation.exp": chosen("the algorithm of `trainium3.exponential`, declared by this project"),
     "reciprocal.rounding": chosen("one rounding of the quotient"),
     "reduction.order": inferred(
@@ -32,6 +34,13 @@ KEYS: Mapping[str, Source] = {
     "bn_stats": chosen("the results are documented, how they are computed is not"),
     "select.order": inferred("comparisons in FP32; the fill becomes -infinity in narrow dtypes"),
     "dma_compute.order": inferred("FP32 sums left to right, one cast"),
+    "collective.mesh": inferred(
+        "Intra-node collectives: the ranks of a chip, then the chips; the order within a step is the group's"
+    ),
+    "collective.ring": inferred("Intra-node collectives: rank c + 1 begins chunk c; each step rounds to the dtype"),
+    "collective.ring_order": chosen(
+        "all channels of a ring go from each rank to the group's next; the runtime decides"
+    ),
     "rng": chosen("XORWOW's low bits; how seeds become states is declared by this project"),
     "gpsimd.order": chosen("partitions are combined from 0 on"),
     "indirect.lists": chosen("one list of offsets; no document says what the index rows beyond the first G do"),
@@ -62,8 +71,17 @@ CHOICES = choices(
         "NKI, the offset of .ap is added to the view's own, with a warning where both are given": documented(
             "LANG NkiTensor.ap; the access-pattern guide counts from the storage's first element"
         ),
-        "NKI, two cores run by turns, core 0 first, and change at core_barrier and sendrecv": chosen(
-            "the vendor's simulator uses threads, whose order is open"
+        "NKI, cores run by turns, core 0 first, and change at core_barrier, sendrecv and collectives": chosen(
+            "the vendor's simulator uses threads, whose order is open, and has no collectives"
+        ),
+        "NKI, both cores of a rank take part in one collective on shared HBM, and in one each on tensors of their own": inferred(
+            "the library's kernels call collectives on both cores; in SBUF each core has a shard"
+        ),
+        "NKI, a collective takes the DMA time of its larger side on 16 engines, twice where it reduces": chosen(
+            "no document has latencies of NKI's collectives"
+        ),
+        "NKI, a permute takes any pairs of different ranks": documented(
+            "nki.collectives; the runtime's page of 2025-12 allows rings alone"
         ),
         "NKI, a destination that overlaps a source at a shift is written when all is read, with a warning": chosen(
             "the hardware's order is undefined"

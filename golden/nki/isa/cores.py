@@ -73,7 +73,7 @@ def core_barrier(issue: Issue, data: NkiTensor, cores: Any, engine: engines = en
         if tuple(cores) != (0, 1):
             raise issue.fail(f"cores: must be (0, 1) in a launch of two cores, not {tuple(cores)}")
         issue.meet(("core_barrier",), None)
-        if issue.core.number == 0:  # behind a meeting core 0 is the first to go on
+        if issue.core.place == 0:  # behind a meeting core 0 is the first to go on
             issue.core.machine.barriers += 1
     issue.reads(data)
     issue.writes(data)
@@ -99,7 +99,7 @@ def sendrecv(
         raise issue.fail(
             f"dst: must have src's shape {src.shape} and dtype {src.dtype}, not {dst.shape} and {dst.dtype}"
         )
-    other = 1 - issue.core.number
+    other = 1 - issue.core.place
     if (int(send_to_rank), int(recv_from_rank)) != (other, other):
         raise issue.fail(f"send_to_rank and recv_from_rank: must be {other}, not {send_to_rank} and {recv_from_rank}")
     own = src.size // src.shape[0] * src.itemsize

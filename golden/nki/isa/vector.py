@@ -18,6 +18,7 @@ from bitpath.golden.nki.isa.enums import BIT_OPERATORS, engine_name, operator_na
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import reduce_cmd as commands
 from bitpath.golden.nki.machine import access
+from bitpath.golden.nki.machine.core import EXPONENTIALS
 from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, free_size, instruction
 from bitpath.golden.nki.machine.timeline import LEAST, gpsimd_cycles
 from bitpath.golden.nki.memory.dtypes import INTEGERS, STORED, X4, dtype_name
@@ -380,11 +381,12 @@ def exponential(
 ) -> None:
     """Write ``exp(src - max_value)``, and add the values onto VectorE's registers as ``reduce_cmd`` says.
 
-    Bits as `bitpath.golden.trainium3.exponential`.
+    Bits as `bitpath.golden.trainium3.exponential`, with the preset of the run's options.
     """
     issue.needs_gen4()
     issue.check("dst", dst)
     values = issue.tile("src", src)
+    numerics = EXPONENTIALS[issue.core.options.exponential]
     made, after = trainium3.exponential(
         values,
         issue.scalar("max_value", max_value, len(values)),
@@ -394,12 +396,15 @@ def exponential(
         reduce_init=issue.scalar("reduce_init", reduce_init, len(values))
         if reduce_cmd is commands.load_reduce
         else None,
+        numerics=numerics,
     )
     issue.put("dst", dst, made)
     issue.accumulated("vector", src, after, reduce_res)
     issue.uses("exponential")
     if after is not None:
         issue.uses("reduction.order")
+        if dst.dtype != "float32":
+            issue.uses("exponential.sum_before_cast" if numerics.sum_before_cast else "exponential.sum_of_dst")
     issue.elementwise("vector", dst, src)
 
 

@@ -22,7 +22,7 @@ def program_ndim() -> int:
 
 def program_id(axis: int = 0) -> int:
     """Return the number of this core."""
-    return present_core().number
+    return present_core().place
 
 
 def num_programs(axes: int = 0) -> int:

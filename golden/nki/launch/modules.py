@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from bitpath.golden.nki.isa import enums
+from bitpath.golden.nki.isa import collectives, enums
 from bitpath.golden.nki.isa import instructions as isa
 from bitpath.golden.nki.language import control, functions, memory
 from bitpath.golden.nki.launch import old_style
@@ -44,13 +44,6 @@ class _Module(ModuleType):
         raise NotImplementedError(f"{self.__name__}.{name}: {self._lacks}")
 
 
-class ReplicaGroup:
-    """A group of chips; nothing can be sent between them here."""
-
-    def __init__(self, *groups: Any):
-        self.groups = groups
-
-
 def _public(*modules: ModuleType) -> dict[str, Any]:
     """Return the names that modules' ``__all__`` lists, or that they define: none that they import for themselves."""
     return {name: value for module in modules for name, value in vars(module).items() if name in _names(module)}
@@ -80,8 +73,7 @@ def modules() -> dict[str, ModuleType]:
         "nki.isa": _Module("nki.isa", {name: getattr(isa, name) for name in isa.__all__}, missing),
         "nki.isa.constants": _Module("nki.isa.constants", {name: getattr(enums, name) for name in enums.__all__}, missing),
         "nki.typing": _Module("nki.typing", typing, missing),
-        "nki.collectives": _Module("nki.collectives", {"ReplicaGroup": ReplicaGroup, "rank_id": lambda: 0},
-                                   "transfers between chips are not modelled"),
+        "nki.collectives": _Module("nki.collectives", _public(collectives), missing),
         "nki.compiler": _Module("nki.compiler", {}, missing),
         "neuronxcc": _Module("neuronxcc", {}, GUIDE),
         "neuronxcc.nki": _Module("neuronxcc.nki", old_style.OLD_NKI, GUIDE),

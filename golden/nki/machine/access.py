@@ -11,7 +11,10 @@ from bitpath.golden.nki.memory.storage import MATMUL_BEFORE, NOBODY, VirtualRegi
 from bitpath.golden.nki.memory.tensor import Columns, NkiTensor
 
 WIDE = ("float32", "tfloat32", "int32")
-"""Dtypes that TensorE does not take indirectly. Ref: "Trainium3 Architecture Guide for NKI"."""
+"""Dtypes that TensorE does not take indirectly: nc_matmul's page has floats of 16 and 8 bits alone.
+
+Ref: ``nki.isa.nc_matmul`` reference page, NKI 0.6. The "Trainium3 Architecture Guide for NKI" says nothing of dtypes.
+"""
 
 
 def load(core: NeuronCore, tensor: NkiTensor, *, moves: bool = False) -> np.ndarray:
@@ -46,7 +49,9 @@ def pieces(core: NeuronCore, tensor: NkiTensor) -> list[NkiTensor]:
     if not isinstance(made, Columns):
         return [view for _, view in resolved(core, tensor)]
     if core.lists == "tensor" and tensor.dtype in WIDE:
-        raise invalid(f"{tensor.name}: TensorE takes no columns of {tensor.dtype} by index")
+        raise invalid(
+            f"{tensor.name}: TensorE takes no columns of {tensor.dtype} by index, only of 8- and 16-bit floats"
+        )
     base, count = made.base, made.base.size // made.base.shape[0]
     offsets = trainium3.indirect_offsets(load(core, made.index), tensor.shape[1], engine=core.lists)
     if offsets.max() >= count:

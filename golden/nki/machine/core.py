@@ -19,11 +19,16 @@ from bitpath.golden.nki.machine.timeline import RATES, Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
 from bitpath.golden.nki.memory.storage import Allocation, MemoryRegion, Storage
 from bitpath.golden.nki.memory.tensor import NkiTensor
-from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA
+from bitpath.golden.scalar.checked import check_choice, member
+from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA, CollectiveAlgorithm
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES, PSUM_PARTITION_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, ScaleRule
 from bitpath.golden.trainium3.declarations.rates import CoreRates
-from bitpath.golden.trainium3.declarations.vector import SumOrder
+from bitpath.golden.trainium3.declarations.vector import (
+    TRAINIUM3_EXPONENTIAL,
+    TRAINIUM3_EXPONENTIAL_OF_DST,
+    SumOrder,
+)
 
 # Options of a run: the machine, its numerics, and how strict the model is.
 
@@ -64,6 +69,8 @@ LIMITS = {
 """Limits by platform target."""
 TARGET = "NEURON_PLATFORM_TARGET_OVERRIDE"
 """The vendor's environment variable. Ref: "NKI simulator" guide."""
+EXPONENTIALS = {each.name: each.numerics for each in (TRAINIUM3_EXPONENTIAL, TRAINIUM3_EXPONENTIAL_OF_DST)}
+"""Numerics of VectorE's exponential by preset."""
 ALIASES = {"gen3": "trn2", "gen4": "trn3"}
 RELEASE: ContextVar[str | Release] = ContextVar("release", default=NEWEST)
 """The release of runs whose options name none."""
@@ -85,6 +92,8 @@ class Options:
     strict_memory : whether it is an error that tensors in use at one time do not fit; else a warning.
     scale_rule : rule of quantize_mx's scales; None for the release's.
     sum_order : order of sums along the free dimensions.
+    exponential : preset of exponential's numerics, a name of `EXPONENTIALS`: what its row sum adds where dst is narrower than FP32.
+    collectives : algorithm of the collectives that reduce, a member or its value: the order of their additions.
     cycles : rates of the instructions: "trainium3", "trainium2" or "trn2_doc", which is Trainium2 by the printed costs alone;
         those of the target by default.
     sub_version : revision of the silicon, which ``get_nc_sub_version`` returns.
@@ -98,6 +107,8 @@ class Options:
     strict_memory: bool = False
     scale_rule: ScaleRule | None = None
     sum_order: SumOrder = SumOrder.SERIAL
+    exponential: str = TRAINIUM3_EXPONENTIAL.name
+    collectives: CollectiveAlgorithm = CollectiveAlgorithm.MESH
     cycles: str = ""
     dma_start: int = TRAINIUM3_DMA.numerics.start_cycles
     sub_version: int = 0
@@ -115,6 +126,8 @@ class Options:
             raise ValueError(f"accepted must be of {', '.join(UNDEFINED)}, not {self.accepted!r}")
         if self.cycles not in ("", *RATES):
             raise ValueError(f"cycles must be {', '.join(RATES)}, not {self.cycles!r}")
+        check_choice("exponential", self.exponential, EXPONENTIALS)
+        object.__setattr__(self, "collectives", member("collectives", self.collectives, CollectiveAlgorithm))
         object.__setattr__(self, "limits", LIMITS[target])
         object.__setattr__(self, "own_release", named_release(self.release))
 
@@ -124,11 +137,15 @@ class Options:
         return RATES[self.cycles or ("trainium3" if self.limits.version is nc_version.gen4 else "trainium2")]
 
 
-# Two cores that run by turns: a core runs until it waits for the other, so that every run is the same.
+# Cores that run by turns: a core runs until it waits for others, so that every run is the same.
 
 
 class Stopped(BaseException):
-    """The other core has failed, and this one stops with it."""
+    """Another core has failed, and this one stops with it."""
+
+
+Offer = tuple[tuple[int, ...], tuple]
+"""Cores of a meeting, and what they meet for."""
 
 
 class Turns:
@@ -136,13 +153,17 @@ class Turns:
 
     Parameters
     ----------
-    cores : number of cores.
+    names : of the cores, as errors say them.
     """
 
-    def __init__(self, cores: int):
-        self._turn = [threading.Semaphore(int(core == 0)) for core in range(cores)]
-        self._offers: dict[int, tuple[Any, Any]] = {}
+    def __init__(self, names: Sequence[str]):
+        self.names = names
+        self._turn = [threading.Semaphore(int(core == 0)) for core in range(len(names))]
+        self._offers: dict[int, Offer] = {}
+        self._given: dict[int, Any] = {}
+        self._found: dict[int, tuple[int, Any]] = {}
         self._done: set[int] = set()
+        self._meetings = 0
         self.failed = False
 
     def begin(self, core: int) -> None:
@@ -152,34 +173,50 @@ class Turns:
     def end(self, core: int) -> None:
         """Give the turn away for good."""
         self._done.add(core)
-        self._turn[1 - core].release()
+        others = [each for each in self._behind(core) if each not in self._done]
+        ready = [each for each in others if self.failed or each not in self._offers]
+        for each in (ready or others)[:1]:
+            self._turn[each].release()
 
-    def meet(self, core: int, what: tuple, given: Any) -> Any:
-        """Wait until the other core meets for the same; return its value.
+    def meet(
+        self, core: int, cores: tuple[int, ...], what: tuple, given: Any, work: Callable[[dict[int, Any]], Any]
+    ) -> tuple[int, Any]:
+        """Wait until all cores meet for the same; return the meeting's number, from 1 on, and the work's result.
 
-        Raises NkiValidationError if it has ended, or meets for something else: neither would ever go on.
+        The last core does the work, on what each has given, before any goes on.
+
+        Raises NkiValidationError if no core can go on.
         """
-        other = 1 - core
-        if other in self._offers:
-            their, found = self._offers[other]
-            if their != what:
-                raise invalid(f"{what[0]}: core {core} waits in {what} while core {other} waits in {their}")
-            self._offers[core] = what, given
-            self._pass(core)
-            return found
-        if other in self._done:
-            raise invalid(f"{what[0]}: core {core} waits in {what}, and core {other} has ended")
-        self._offers[core] = what, given
-        self._pass(core)
-        if other not in self._offers:
-            raise invalid(f"{what[0]}: core {core} waits in {what}, and core {other} has ended")
-        found = self._offers[other][1]
-        self._offers.clear()
-        return found
+        self._offers[core], self._given[core] = (cores, what), given
+        if all(self._offers.get(each) == (cores, what) for each in cores):
+            self._meetings += 1
+            found = work({each: self._given.pop(each) for each in cores})
+            for each in cores:
+                del self._offers[each]
+                self._found[each] = self._meetings, found
+            ready = [min(cores)]
+        else:
+            ready = [each for each in self._behind(core) if each not in self._offers and each not in self._done]
+        if ready and ready[0] != core:
+            self._turn[ready[0]].release()
+            self._wait(core)
+        if core not in self._found:
+            raise invalid(self._deadlock(core))
+        return self._found.pop(core)
 
-    def _pass(self, core: int) -> None:
-        self._turn[1 - core].release()
-        self._wait(core)
+    def _behind(self, core: int) -> list[int]:
+        """Return the other cores in the order of their turns."""
+        count = len(self.names)
+        return [(core + step) % count for step in range(1, count)]
+
+    def _deadlock(self, core: int) -> str:
+        """Return why a core waits in vain."""
+        cores, what = self._offers[core]
+        other = next(each for each in cores if self._offers.get(each) != (cores, what))
+        waits = f"{what[0]}: {self.names[core]} waits in {what}"
+        if other in self._done:
+            return f"{waits}, and {self.names[other]} has ended"
+        return f"{waits} while {self.names[other]} waits in {self._offers[other][1]}"
 
     def _wait(self, core: int) -> None:
         self._turn[core].acquire()
@@ -213,23 +250,26 @@ UNWRITTEN_INTEGER = 4
 
 @dataclass(eq=False)
 class Machine:
-    """One or two cores that share HBM tensors.
+    """One or two cores that share HBM tensors: a rank of a launch.
 
     Attributes
     ----------
     options : of the run.
     size : cores.
+    rank, ranks : number of this rank, and of all.
     instructions : all that have run, in their order.
     tiles : all tensors on chip without an address, in the order of their allocation.
     messages : warnings, each once, in their order.
     shared : shared HBM tensors by the number of the call that allocated them, which all cores do in one order.
     barriers : barriers so far.
-    turns : hands the turn between two cores; None for one.
+    turns : hands the turn between the cores of all ranks; None for one.
     watch : gets each instruction with its values; None for nobody.
     """
 
     options: Options
     size: int
+    rank: int = 0
+    ranks: int = 1
     instructions: list[NkiInstruction] = field(default_factory=list)
     tiles: list[Tile] = field(default_factory=list)
     messages: dict[str, str] = field(default_factory=dict)
@@ -257,12 +297,12 @@ class NeuronCore:
 
     Attributes
     ----------
-    machine, number : what it belongs to, and which of its cores it is.
+    machine, number : what it belongs to, and its number among the cores of all ranks.
     grid : whether the launch gave a grid, if only of one core.
     sbuf, psum : bytes.
     scalar_registers, vector_registers : accumulators of ScalarE and VectorE, float32 [128].
     defined : whether something has set each of them, by engine, bool [128].
-    meetings, blocks : meetings with the other core, and ``no_reorder`` blocks so far.
+    blocks : ``no_reorder`` blocks so far.
     ordered : number of the present ``no_reorder`` block, 0 outside.
     lists : "tensor" or "vector": whose lists of offsets the present instruction reads.
     """
@@ -276,7 +316,7 @@ class NeuronCore:
         self.vector_registers = np.zeros(PARTITIONS, np.float32)
         self.defined = {engine: np.zeros(PARTITIONS, bool) for engine in ("scalar", "vector")}
         self.random: dict[str, Any] = {}
-        self.meetings = self.ordered = self.blocks = 0
+        self.ordered = self.blocks = 0
         self.lists: Literal["tensor", "vector"] = "vector"
         self._shared_calls = 0
         self._names = 0
@@ -285,11 +325,17 @@ class NeuronCore:
     def options(self) -> Options:
         return self.machine.options
 
-    def meet(self, what: tuple, given: Any) -> Any:
-        """Wait for the other core, which meets for the same; return its value."""
+    @property
+    def place(self) -> int:
+        """Number of the core in its rank."""
+        return self.number % self.machine.size
+
+    def meet(
+        self, cores: tuple[int, ...], what: tuple, given: Any, work: Callable[[dict[int, Any]], Any]
+    ) -> tuple[int, Any]:
+        """Wait for other cores, which meet for the same; return the meeting's number and the work's result."""
         assert self.machine.turns is not None
-        self.meetings += 1
-        return self.machine.turns.meet(self.number, what, given)
+        return self.machine.turns.meet(self.number, cores, what, given, work)
 
     def allocate(
         self, shape: Sequence[int], dtype: Any, buffer: Any, name: str = "", address: tuple[int, int] | None = None

@@ -112,9 +112,14 @@ class Issue:
         self.on("dma", max(shares.values(), default=0), shares=shares, wait=self.core.options.dma_start)
 
     def meet(self, what: tuple, given: Any) -> Any:
-        """Wait for the other core, which meets for the same; return its value."""
-        found = self.core.meet(what, given)
-        self.meeting = self.core.meetings
+        """Wait for the other core of the rank, which meets for the same; return its value."""
+        first = self.core.number - self.core.place
+        found = self.join((first, first + 1), what, given, dict)
+        return found[2 * first + 1 - self.core.number]
+
+    def join(self, cores: tuple[int, ...], what: tuple, given: Any, work: Callable[[dict[int, Any]], Any]) -> Any:
+        """Wait for other cores, which meet for the same; return the result of the work that the last one does."""
+        self.meeting, found = self.core.meet(cores, what, given, work)
         return found
 
     def elementwise(self, engine: str, *tensors: Any, factor: int = 1, extra: int = 0, halved: bool = False) -> None:

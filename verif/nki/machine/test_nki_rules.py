@@ -701,7 +701,7 @@ UNSUPPORTED = {
     "nki.isa.no_such": lambda: nisa.no_such,
     "nki.language.mgrid": lambda: nl.mgrid,
     "nki.language.par_dim": lambda: nl.par_dim,
-    "nki.collectives.all_reduce": lambda: collectives.all_reduce,
+    "nki.collectives.broadcast": lambda: collectives.broadcast,
 }
 
 
