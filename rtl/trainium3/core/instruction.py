@@ -40,10 +40,10 @@ class Operation(enum.Enum, shape=3):
     OPERATE = 0  # tensor_scalar, with one step or two, or tensor_tensor
     ACTIVATE = 1  # Activation2, on ScalarE alone
     ROOT = 2  # 1 / sqrt(Activation2), on ScalarE alone
-    QUANTIZE = 3  # QuantizeMX, on VectorE alone
+    QUANTIZE = 3  # QuantizeMX from SBUF to SBUF, on VectorE alone
     RECIPROCAL = 4  # 1 / x, on VectorE alone
     EXPONENTIAL = 5  # exp(x - maximum) and its sum, on VectorE alone
-    STATES = 6  # x becomes the lanes' random states, and they the result, on VectorE alone
+    STATES = 6  # x, in SBUF, becomes the lanes' random states, and they the result, on VectorE alone
     RAND2 = 7  # rand2 from x to a maximum, on VectorE alone
 
 

@@ -283,7 +283,8 @@ class Maker:
         words = XORWOW_STATES * XORWOW_WORDS
         if 4 * words <= min(len(self.sources[0]), len(self.targets[0])) and rng.random() < 0.3:
             partitions, start = self.partitions()
-            x, result = (self.operand(words, "uint32", places, start()) for places in (self.sources, self.targets))
+            x = Operand(any_pattern(rng, words, 4, self.sources[0]), "uint32", start=start())
+            result = self.operand(words, "uint32", self.targets, start())
             return ExchangeStates(x=x, result=result, partitions=partitions)
         names = [rng.choice(("fp32", "bf16", rng.choice(tuple(FORMATS)))) for _ in range(3)]
         own = self.lanes((names[0], names[1], names[2]), tensor=False)
@@ -292,12 +293,11 @@ class Maker:
     def quantize(self) -> Quantize:
         rng, count = self.rng, 4 * self.rng.randint(1, self.most // 4)
         element = rng.choice((E4M3FN, E5M2, E2M1))
-        x = self.operand(count, rng.choice(("bf16", "fp16")), self.sources, 0)
         rest, scales = halves(rng, self.targets[0])
         word = "uint16" if element is E2M1 else "uint32"
         return Quantize(
-            x=x,
-            result=self.operand(count // 4, word, (rest, self.targets[1]), 0),
+            x=Operand(any_pattern(rng, count, 2, self.sources[0]), rng.choice(("bf16", "fp16"))),
+            result=Operand(any_pattern(rng, count // 4, container_bits(word) // 8, rest), word),
             partitions=self.config.size // QUADRANT * QUADRANT,
             element=element,
             rule=rng.choice(tuple(ScaleRule)),
