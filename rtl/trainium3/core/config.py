@@ -35,10 +35,12 @@ class DmaEngineConfig:
         DmaQueuesConfig(queues=self.queues, depth=self.depth)
 
 
-SBUF_PORTS = ("operands", "scales", "background", "vector", "scalar")
-"""Read ports of SBUF for the engines: three of TensorE, which does not write, and one of each other engine."""
 LANE_ENGINES = ("vector", "scalar")
 """Engines of one lane a partition, in the order of PSUM's ports."""
+TENSOR_PORTS = ("operands", "scales", "background")
+"""Read ports of SBUF for TensorE; the first two also read slots 0 and 1 of a sparse moving word."""
+SLOT_PORTS = ("slot_2", "slot_3")
+"""Read ports for the other slots of a sparse moving word."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,12 +88,17 @@ class CoreConfig(UnitConfig, unit="core"):
         return self.dot.sparse
 
     @property
+    def sbuf_ports(self) -> tuple[str, ...]:
+        """Read ports of SBUF: those of TensorE, which does not write, and one of each other engine."""
+        return (*TENSOR_PORTS, *(SLOT_PORTS if self.has_sparse else ()), *LANE_ENGINES)
+
+    @property
     def sbuf(self) -> SbufConfig:
         """SBUF; the DMA engines' movers add, and the engines check their instructions."""
         return SbufConfig(
             partitions=self.size,
             partition_bytes=self.partition_bytes,
-            readers=len(SBUF_PORTS) - len(LANE_ENGINES),
+            readers=len(self.sbuf_ports) - len(LANE_ENGINES),
             engines=len(LANE_ENGINES),
             adds=False,
             checks=False,

@@ -112,8 +112,8 @@ def tensor_layout(config: CoreConfig) -> data.StructLayout:
     ``4 * scale_offset`` of each quadrant. Mode PASS transposes: it has no moving operand, but a column for each row, and a flag
     that overwrites. Results are written as `psum_command` of :mod:`bitpath.rtl.trainium3.array.psum_memory` has it.
 
-    SPARSE has ``pattern``, and words of four tags of 4 bits from byte ``tags``, a multiple of 2, on. Moving elements come slot after
-    slot: as many for each result as a partition has slots.
+    SPARSE has ``pattern``, and words of four tags of 4 bits from byte ``tags``, a multiple of 2, on. The innermost pair of ``moving``
+    is that of the slots of a partition, the other pairs those of the results.
     """
     sparse = {"tags": config.walk.address_bits, "pattern": PATTERN} if config.has_sparse else {}
     return data.StructLayout(

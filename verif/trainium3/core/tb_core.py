@@ -236,7 +236,15 @@ def _of_tensor(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
 
 
 def _of_sparse(of: Matmul) -> Iterator[tuple[Fault, Instruction]]:
-    legal = replace(of, mode=Mode.SPARSE, rows=4, columns=4, pattern="4:8", result=Pattern(((1, 2),)))
+    legal = replace(
+        of,
+        mode=Mode.SPARSE,
+        rows=4,
+        columns=4,
+        pattern="4:8",
+        moving=Pattern(((2, 2), (1, 2))),
+        result=Pattern(((1, 2),)),
+    )
     known = [(each.kept - 1, each.ratio - 1) for each in PATTERNS.values()]
     for partition, slot in product(range(SLOTS), repeat=2):
         if (partition, slot) not in known:
@@ -246,6 +254,7 @@ def _of_sparse(of: Matmul) -> Iterator[tuple[Fault, Instruction]]:
     yield Fault.PARTITIONS, replace(legal, columns=2)
     yield Fault.PARTITIONS, replace(legal, rows=2)
     yield Fault.COUNT, replace(legal, result=_FOUR)
+    yield Fault.COUNT, replace(legal, moving=Pattern(((1, 1), (1, 4))))
     yield Fault.RANGE, _changed(legal, tags=1)
 
 

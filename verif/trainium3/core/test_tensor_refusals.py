@@ -50,7 +50,7 @@ def _legal(mode: Mode, **fields: Any) -> Matmul:
     own = {"rows": 8 if passes else CONFIG.size, "columns": 4, "bf16": passes}
     made = Matmul(mode=mode, formats=(formats,) * 2, **(own | fields))
     count = made.rows if passes else 4
-    return replace(made, moving=Pattern(((1, slots * count),)), result=Pattern(((1, count),)))
+    return replace(made, moving=Pattern(((1, count), (1, slots))), result=Pattern(((1, count),)))
 
 
 def tries() -> Iterator[Try]:
@@ -78,7 +78,7 @@ def tries() -> Iterator[Try]:
         if places in known:
             for rows in (1, 2, 3, 4, 30, 32):
                 slots = places[1] + 1
-                moving = Pattern(((1, 4 * slots),))
+                moving = Pattern(((slots, 4), (1, slots)))
                 yield replace(sparse, pattern=known[places], rows=rows, moving=moving), {}
         else:
             yield sparse, {"pattern": {"last_partition": places[0], "last_slot": places[1]}}

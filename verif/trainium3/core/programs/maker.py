@@ -76,27 +76,38 @@ def shares(config: CoreConfig) -> Mapping[Engine, Region]:
     }
 
 
-def any_pattern(rng: Random, count: int, size: int, place: range) -> Pattern | None:
-    """Return a pattern of ``count`` different elements of ``size`` bytes in a place, or None if it has no room."""
+def any_pattern(rng: Random, count: int, size: int, place: range, slots: int = 1) -> Pattern | None:
+    """Return a pattern of ``count`` different elements of ``size`` bytes in a place, or None if it has no room.
+
+    Of more than one slot, a divisor of ``count``, the innermost pair is theirs.
+    """
     first, end = -(-place.start // size), place.stop // size
     if count > end - first:
         return None
     for _ in range(TRIES):
-        pairs = any_pairs(rng, count)
+        pairs = any_pairs(rng, count, slots)
         reach = Pattern(pairs).elements
         low, high = min(reach), max(reach)
         if end - first > high - low and all(abs(step) <= MOST_STEP for step, _ in pairs):
             return Pattern(pairs, rng.randrange(first - low, end - high))
-    return Pattern(((1, count),), rng.randint(first, end - count))
+    plain = ((slots, count // slots), (1, slots)) if slots > 1 else ((1, count),)
+    return Pattern(plain, rng.randint(first, end - count))
 
 
-def any_pairs(rng: Random, count: int) -> Pairs:
-    """Return pairs of ``count`` different elements: a step is at least as large as the reach of the pairs inside it."""
-    nums = [1] * rng.randint(1, MAX_PAIRS)
+def any_pairs(rng: Random, count: int, slots: int = 1) -> Pairs:
+    """Return pairs of ``count`` different elements: a step is at least as large as the reach of the pairs below it.
+
+    A pair is below those outside it, but the pair of more than one slot, the innermost one, has any place among them.
+    """
+    nums = [1] * rng.randint(1, MAX_PAIRS - (slots > 1))
+    count //= slots
     while count > 1:
         factor = next(each for each in range(2, count + 1) if count % each == 0)
         nums[rng.randrange(len(nums))] *= factor
         count //= factor
+    place = rng.randrange(len(nums) + 1) if slots > 1 else 0
+    if slots > 1:
+        nums.insert(place, slots)
     pairs, reach = [], 1
     for num in nums:
         step = rng.choice((1, -1)) * rng.choice((reach, reach, reach + 1, 2 * reach))
@@ -104,6 +115,7 @@ def any_pairs(rng: Random, count: int) -> Pairs:
             step = rng.randint(-MOST_STEP, MOST_STEP)
         pairs.append((step, num))
         reach += abs(step) * (num - 1)
+    pairs.insert(0, pairs.pop(place))
     return tuple(reversed(pairs))
 
 
@@ -249,7 +261,7 @@ class Maker:
         source, other = self.sources[0], self.targets[0]
         words = range(source.start // 8, (source.stop - each.columns * each.size(0)) // 8 + 1)
         scales = rng.randrange(other.start // 4, (other.stop - each.columns) // 4 + 1) * 4
-        moving = Pattern() if passes else any_pattern(rng, slots * count, each.size(1), other)
+        moving = Pattern() if passes else any_pattern(rng, slots * count, each.size(1), other, slots)
         result = any_pattern(rng, count, width, range(config.bank_bytes))
         if not words:
             return self.matmul(mode)
