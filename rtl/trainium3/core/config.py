@@ -111,7 +111,8 @@ class CoreConfig(UnitConfig, unit="core"):
             cols=self.size,
             banks=self.banks,
             bank_bytes=self.bank_bytes,
-            step_bits=self.step_bits,
+            # The halves of 32-bit elements of a transpose lie twice as far apart.
+            step_bits=min(16, self.step_bits + 1),
             num_bits=self.num_bits,
             engines=len(LANE_ENGINES),
             wait_bits=1,

@@ -109,8 +109,8 @@ def tensor_layout(config: CoreConfig) -> data.StructLayout:
 
     ``stationary`` is the byte of the first of ``columns`` elements that follow each other, a multiple of 8. Scales of both
     operands are bytes, one for each element, from ``stationary_scales``, a multiple of 4, and ``moving_scales`` on, in rows
-    ``4 * scale_offset`` of each quadrant. Mode PASS transposes: it has no moving operand, but a column for each row, and a flag
-    that overwrites. Results are written as `psum_command` of :mod:`bitpath.rtl.trainium3.array.psum_memory` has it.
+    ``4 * scale_offset`` of each quadrant. Mode PASS transposes elements of 16 bits, or of 8 with zeros above, to 16 with ``bf16``,
+    and FP32 without: it has no moving operand, but a column for each row, and a flag that overwrites. Results are written as `psum_command` of :mod:`bitpath.rtl.trainium3.array.psum_memory` has it.
 
     SPARSE has ``pattern``, and words of four tags of 4 bits from byte ``tags``, a multiple of 2, on. The innermost pair of ``moving``
     is that of the slots of a partition, the other pairs those of the results.

@@ -43,11 +43,32 @@ from bitpath.rtl.trainium3.tensor.sparse_select import SLOTS, is_known
 # SBUF -> a word of each row -> operand memory, a ring -> load beats, then moving words
 
 
+def _in_halves(held) -> Value:
+    """Return 1 for a transpose of 32-bit elements: the lower halves of all of them, then the upper ones."""
+    return (held.mode == Mode.PASS) & (held.stationary_format == OperandFormat.FP32)
+
+
+def _write(m: Module, command: Any, held, upper: Value) -> None:
+    """Drive PSUM's command of an instruction; halves of 32-bit elements lie twice as far apart as the elements."""
+    halves, result = _in_halves(held), held.result
+    for own, pair in zip(command.pairs, result.pairs, strict=True):
+        m.d.comb += [own.step.eq(Mux(halves, pair.step << 1, pair.step)), own.num.eq(pair.num)]
+    m.d.comb += [
+        command.offset.eq(Mux(halves, Cat(upper, result.offset), result.offset)),
+        command.size.eq(Mux(held.bf16 | halves, HALF, WORD)),
+        command.bank.eq(held.bank),
+        command.flag.eq(held.flag),
+        # Transposes move bits unchanged.
+        command.store.eq(held.mode == Mode.PASS),
+        command.columns.eq((1 << held.columns) - 1),
+    ]
+
+
 class MainSlot(wiring.Component):
     """Runs one instruction after the other: load beats, swap, moving words.
 
     Latency: the first beat enters the array 6 cycles after its instruction. Throughput: a beat or a moving word a cycle, all slots
-    of a row with it, a word of FUSED one in four.
+    of a row with it, a word of FUSED one in four. A transpose of 32-bit elements runs twice, the lower halves first.
 
     Parameters
     ----------
@@ -97,13 +118,12 @@ class MainSlot(wiring.Component):
         m = Module()
         config = self.config
         held = Signal(tensor_layout(config), reset_less=True)
-        start, finished = Signal(), Signal()
-        passes = held.mode == Mode.PASS
+        start, finished, upper = Signal(), Signal(), Signal()
         with m.FSM() as fsm:
             with m.State("IDLE"):
                 m.d.comb += self.i.ready.eq(1)
                 with m.If(self.i.valid):
-                    m.d.sync += held.eq(self.i.p)
+                    m.d.sync += [held.eq(self.i.p), upper.eq(0)]
                     m.next = "COMMAND"
             with m.State("COMMAND"):
                 m.d.comb += [self.command.valid.eq(1), start.eq(self.command.ready)]
@@ -111,21 +131,15 @@ class MainSlot(wiring.Component):
                     m.next = "RUN"
             with m.State("RUN"):
                 with m.If(finished):
+                    m.d.sync += upper.eq(1)
                     m.next = "IDLE"
-        m.d.comb += [
-            self.command.p.pairs.eq(held.result.pairs),
-            self.command.p.offset.eq(held.result.offset),
-            self.command.p.size.eq(Mux(held.bf16, HALF, WORD)),
-            self.command.p.bank.eq(held.bank),
-            self.command.p.flag.eq(held.flag),
-            # Transposes move bits unchanged.
-            self.command.p.store.eq(passes),
-            self.command.p.columns.eq((1 << held.columns) - 1),
-        ]
-        self._run(m, platform, held, start, fsm.ongoing("RUN"), finished)
+                    with m.If(_in_halves(held) & ~upper):
+                        m.next = "COMMAND"
+        _write(m, self.command.p, held, upper)
+        self._run(m, platform, held, upper, start, fsm.ongoing("RUN"), finished)
         return m
 
-    def _run(self, m: Module, platform: Any, held, start: Value, running: Value, finished: Value) -> None:
+    def _run(self, m: Module, platform: Any, held, upper: Value, start: Value, running: Value, finished: Value) -> None:
         """Ask for words, and use them in the order of their arrival."""
         config, depth = self.config, self.config.array.operand_depth
         passes, fused = (held.mode == each for each in (Mode.PASS, Mode.FUSED))
@@ -202,7 +216,7 @@ class MainSlot(wiring.Component):
             control.swap.eq(there & load & (loaded + beat >= held.columns)),
             control.column.eq(loaded),
             control.valid.eq(there & ~load),
-            control.number.eq(Mux(fused, number_of_pass, Mux(passes, 0, (1 << len(control.number)) - 1))),
+            control.number.eq(Mux(fused, number_of_pass, Mux(passes, upper, (1 << len(control.number)) - 1))),
             control.first.eq(number_of_pass == 0),
             control.mode.eq(held.mode),
             control.stationary_mode.eq(held.mode),
@@ -270,7 +284,7 @@ class BackgroundSlot(wiring.Component):
     """Runs one transpose after the other.
 
     Latency: PSUM gets the first result ``columns + 3`` cycles after the instruction. Throughput: a column of the stationary operand
-    a cycle, then a result a cycle.
+    a cycle, then a result a cycle; elements of 32 bits twice, the lower halves first.
 
     Parameters
     ----------
@@ -300,13 +314,13 @@ class BackgroundSlot(wiring.Component):
         config = self.config
         held = Signal(tensor_layout(config), reset_less=True)
         column, byte = Signal(range(config.size)), Signal(config.walk.address_bits)
-        asks, last = Signal(), Signal()
+        asks, last, upper = Signal(), Signal(), Signal()
         unit = instantiate(m, platform, "transpose", BackgroundTranspose, TransposeConfig(size=config.size))
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.i.ready.eq(1)
                 with m.If(self.i.valid):
-                    m.d.sync += [held.eq(self.i.p), column.eq(0)]
+                    m.d.sync += [held.eq(self.i.p), column.eq(0), upper.eq(0)]
                     m.next = "COMMAND"
             with m.State("COMMAND"):
                 m.d.comb += self.command.valid.eq(1)
@@ -319,10 +333,14 @@ class BackgroundSlot(wiring.Component):
                     m.next = "WRITE"
             with m.State("WRITE"):
                 with m.If(self.o.valid & self.o.ready & unit.o.p.last):
+                    m.d.sync += [column.eq(0), upper.eq(1)]
                     m.next = "IDLE"
+                    with m.If(_in_halves(held) & ~upper):
+                        m.next = "COMMAND"
+        size = element_log_bytes(held.mode, held.stationary_format)
         m.d.comb += [
             last.eq(column == held.columns - 1),
-            byte.eq(held.stationary + (column << HALF)),
+            byte.eq(held.stationary + (column << size) + (upper << HALF)),
             self.read.valid.eq(asks),
             self.read.p.start.eq(held.start << exact_log2(config.size // QUARTERS)),
             self.read.p.partitions.eq(held.rows),
@@ -331,8 +349,11 @@ class BackgroundSlot(wiring.Component):
         came, ends = Signal(), Signal()
         place = Signal(WORD_BITS, reset_less=True)
         m.d.sync += [came.eq(asks), ends.eq(last), place.eq(byte)]
+        # An element of 8 bits has zeros above.
+        kept = Mux(size == 0, (1 << PASS_BITS // 2) - 1, (1 << PASS_BITS) - 1)
         found = Cat(
-            (self.data.word_select(p, 8 * SBUF_WORD_BYTES) >> (place << 3))[:PASS_BITS] for p in range(config.size)
+            ((self.data.word_select(p, 8 * SBUF_WORD_BYTES) >> (place << 3))[:PASS_BITS] & kept)[:PASS_BITS]
+            for p in range(config.size)
         )
         m.d.comb += [
             # A bank of registers is free, since the transpose before has left the unit.
@@ -343,13 +364,8 @@ class BackgroundSlot(wiring.Component):
             self.o.valid.eq(unit.o.valid),
             unit.o.ready.eq(self.o.ready),
             *(result.eq(element) for result, element in zip(self.o.p, unit.o.p.elements, strict=True)),
-            self.command.p.pairs.eq(held.result.pairs),
-            self.command.p.offset.eq(held.result.offset),
-            self.command.p.size.eq(HALF),
-            self.command.p.bank.eq(held.bank),
-            self.command.p.store.eq(1),
-            self.command.p.columns.eq((1 << held.columns) - 1),
         ]
+        _write(m, self.command.p, held, upper)
         return m
 
 
@@ -452,7 +468,9 @@ class TensorSlots(wiring.Component):
             Mode.DOUBLE_ROW: both(*DOUBLE_ROW_FORMATS) & ~mixed,
             Mode.NARROW: (both(*NARROW_FORMATS) & ~mixed) | both(OperandFormat.TF32),
             Mode.FUSED: both(OperandFormat.FP32),
-            Mode.PASS: Value.cast(formats[0]).matches(OperandFormat.BF16, OperandFormat.FP16) & held.bf16,
+            Mode.PASS: Mux(
+                held.bf16, Value.cast(formats[0]).matches(*NARROW_FORMATS), formats[0] == OperandFormat.FP32
+            ),
         }
         # Rows and columns come in multiples of these numbers less 1.
         row_rest, column_rest, count = Mux(mx, QUADRANT - 1, 0), mx, result.count

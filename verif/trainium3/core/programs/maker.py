@@ -235,22 +235,23 @@ class Maker:
             Mode.NARROW: lambda: rng.choice(NARROW_PAIRS),
             Mode.FUSED: lambda: (OperandFormat.FP32,) * 2,
             Mode.SPARSE: lambda: rng.choice(SPARSE_PAIRS),
-            Mode.PASS: lambda: (rng.choice((OperandFormat.BF16, OperandFormat.FP16)), OperandFormat.BF16),
+            Mode.PASS: lambda: (rng.choice((*NARROW_FORMATS, OperandFormat.FP32)), OperandFormat.BF16),
         }
         rows, start = self.partitions()
         if mode is Mode.MX:
             rows, start = config.size, lambda: 0
         passes, sparse = mode is Mode.PASS, mode is Mode.SPARSE
         columns = {Mode.MX: 2, Mode.SPARSE: 4}.get(mode, 1)
+        formats = pairs[mode]()
         each = Matmul(
             mode=mode,
-            formats=pairs[mode](),
+            formats=formats,
             rows=rows,
             columns=columns * rng.randint(1, config.size // columns),
             pattern=rng.choice([name for name, each in PATTERNS.items() if rows % each.kept == 0]),
             start=start(),
             flag=rng.choice((3, 1) if passes else (3, 3, 4, 0, 1)),
-            bf16=passes or bool(rng.getrandbits(1)),
+            bf16=formats[0] is not OperandFormat.FP32 if passes else bool(rng.getrandbits(1)),
         )
         bank = rng.randrange(self.region.psum.start // config.bank_bytes, self.region.psum.stop // config.bank_bytes)
         count = rows if passes else self.count()
