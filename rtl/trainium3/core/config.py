@@ -75,7 +75,7 @@ class CoreConfig(UnitConfig, unit="core"):
     def __post_init__(self) -> None:
         super().__post_init__()
         # The parts check the other fields.
-        _ = self.sbuf, self.psum, self.mover, self.dge, DmaEngineConfig(queues=self.queues)
+        _ = self.sbuf, self.psum, self.walk, self.mover, self.dge, DmaEngineConfig(queues=self.queues)
 
     @property
     def has_mx(self) -> bool:
