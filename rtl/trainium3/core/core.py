@@ -18,7 +18,7 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemory
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray
-from bitpath.rtl.trainium3.core.config import LANE_ENGINES, SBUF_PORTS, CoreConfig
+from bitpath.rtl.trainium3.core.config import LANE_ENGINES, SLOT_PORTS, CoreConfig
 from bitpath.rtl.trainium3.core.core_dma import CoreDma, host_members
 from bitpath.rtl.trainium3.core.instruction import Engine, body_of, instruction_layout
 from bitpath.rtl.trainium3.core.lane_engine import LaneEngine
@@ -105,12 +105,15 @@ class Core(wiring.Component):
         for number, slot in enumerate((main, background)):
             connect(m, tensor.o[number], slot.i)
             connect(m, slot.command, psum.command[number])
-        for name, read, words in (
+        reads = [
             ("operands", main.read, main.data),
             ("scales", main.scale_read, main.scale_data),
             ("background", background.read, background.data),
-        ):
-            port = SBUF_PORTS.index(name)
+        ]
+        if self.config.has_sparse:
+            reads += zip(SLOT_PORTS, main.slot_read, main.slot_data, strict=True)
+        for name, read, words in reads:
+            port = self.config.sbuf_ports.index(name)
             connect(m, read, sbuf.read[port])
             m.d.comb += words.eq(Value.cast(sbuf.data[port].p))
         connect(m, background.o, psum.i[1])
@@ -133,7 +136,7 @@ class Core(wiring.Component):
 
     def _lanes(self, m: Module, lanes: list[Any], sbuf: Any, psum: Any) -> None:
         for number, (name, lane) in enumerate(zip(LANE_ENGINES, lanes, strict=True)):
-            port = SBUF_PORTS.index(name)
+            port = self.config.sbuf_ports.index(name)
             connect(m, lane.read, sbuf.read[port])
             connect(m, lane.write, sbuf.write[number])
             connect(m, lane.access, psum.access[number])

@@ -40,10 +40,10 @@ class Operation(enum.Enum, shape=3):
     OPERATE = 0  # tensor_scalar, with one step or two, or tensor_tensor
     ACTIVATE = 1  # Activation2, on ScalarE alone
     ROOT = 2  # 1 / sqrt(Activation2), on ScalarE alone
-    QUANTIZE = 3  # QuantizeMX, on VectorE alone
+    QUANTIZE = 3  # QuantizeMX from SBUF to SBUF, on VectorE alone
     RECIPROCAL = 4  # 1 / x, on VectorE alone
     EXPONENTIAL = 5  # exp(x - maximum) and its sum, on VectorE alone
-    STATES = 6  # x becomes the lanes' random states, and they the result, on VectorE alone
+    STATES = 6  # x, in SBUF, becomes the lanes' random states, and they the result, on VectorE alone
     RAND2 = 7  # rand2 from x to a maximum, on VectorE alone
 
 
@@ -109,11 +109,11 @@ def tensor_layout(config: CoreConfig) -> data.StructLayout:
 
     ``stationary`` is the byte of the first of ``columns`` elements that follow each other, a multiple of 8. Scales of both
     operands are bytes, one for each element, from ``stationary_scales``, a multiple of 4, and ``moving_scales`` on, in rows
-    ``4 * scale_offset`` of each quadrant. Mode PASS transposes: it has no moving operand, but a column for each row, and a flag
-    that overwrites. Results are written as `psum_command` of :mod:`bitpath.rtl.trainium3.array.psum_memory` has it.
+    ``4 * scale_offset`` of each quadrant. Mode PASS transposes elements of 16 bits, or of 8 with zeros above, to 16 with ``bf16``,
+    and FP32 without: it has no moving operand, but a column for each row, and a flag that overwrites. Results are written as `psum_command` of :mod:`bitpath.rtl.trainium3.array.psum_memory` has it.
 
-    SPARSE has ``pattern``, and words of four tags of 4 bits from byte ``tags``, a multiple of 2, on. Moving elements come slot after
-    slot: as many for each result as a partition has slots.
+    SPARSE has ``pattern``, and words of four tags of 4 bits from byte ``tags``, a multiple of 2, on. The innermost pair of ``moving``
+    is that of the slots of a partition, the other pairs those of the results.
     """
     sparse = {"tags": config.walk.address_bits, "pattern": PATTERN} if config.has_sparse else {}
     return data.StructLayout(

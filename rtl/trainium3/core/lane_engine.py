@@ -429,6 +429,9 @@ class LaneEngine(wiring.Component):
             | (~operates & (held.second == Second.TENSOR))
             | ((states | (held.operation == Operation.RECIPROCAL)) & has_y)
             | (quantizes & (has_y | (Value.cast(held.mx.element) >= len(ELEMENTS))))
+            # Both read SBUF alone, and QuantizeMX writes to it alone.
+            | ((quantizes | states) & held.x.psum)
+            | (quantizes & held.result.psum)
             | (activates & ~(selections[0] & selections[1] & selections[2]))
             | (held.register & ~held.operation.as_value().matches(Operation.ACTIVATE, Operation.EXPONENTIAL))
         )

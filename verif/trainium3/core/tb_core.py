@@ -161,6 +161,8 @@ def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
         return
     yield Fault.OPERATION, _changed(quantize, mx={"element": 3})
     yield Fault.OPERATION, _changed(quantize, second=1)
+    for name in ("x", "result"):
+        yield Fault.OPERATION, replace(quantize, **{name: replace(getattr(quantize, name), psum=True)})
     yield Fault.DTYPE, _changed(quantize, mx={"source": 1})
     yield Fault.DTYPE, replace(quantize, result=Operand(Pattern(((1, 1),), 8), "uint16"))
     yield Fault.PARTITIONS, replace(quantize, partitions=size - 1)
@@ -175,6 +177,7 @@ def _of_states(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     states = ExchangeStates(x=Operand(words, "uint32"), result=Operand(words, "uint32", start=2), partitions=1)
     yield Fault.OPERATION, _changed(states, second=1)
     yield Fault.OPERATION, _changed(states, register=1)
+    yield Fault.OPERATION, replace(states, x=replace(states.x, psum=True))
     yield Fault.DTYPE, replace(states, x=Operand(words, "int32"))
     yield Fault.DTYPE, replace(states, result=Operand(words, "fp32", start=2))
     fewer = Pattern(((1, 23),))
@@ -233,7 +236,15 @@ def _of_tensor(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
 
 
 def _of_sparse(of: Matmul) -> Iterator[tuple[Fault, Instruction]]:
-    legal = replace(of, mode=Mode.SPARSE, rows=4, columns=4, pattern="4:8", result=Pattern(((1, 2),)))
+    legal = replace(
+        of,
+        mode=Mode.SPARSE,
+        rows=4,
+        columns=4,
+        pattern="4:8",
+        moving=Pattern(((2, 2), (1, 2))),
+        result=Pattern(((1, 2),)),
+    )
     known = [(each.kept - 1, each.ratio - 1) for each in PATTERNS.values()]
     for partition, slot in product(range(SLOTS), repeat=2):
         if (partition, slot) not in known:
@@ -243,6 +254,7 @@ def _of_sparse(of: Matmul) -> Iterator[tuple[Fault, Instruction]]:
     yield Fault.PARTITIONS, replace(legal, columns=2)
     yield Fault.PARTITIONS, replace(legal, rows=2)
     yield Fault.COUNT, replace(legal, result=_FOUR)
+    yield Fault.COUNT, replace(legal, moving=Pattern(((1, 1), (1, 4))))
     yield Fault.RANGE, _changed(legal, tags=1)
 
 

@@ -212,10 +212,12 @@ class Matmul(Instruction):
         stationary = load(rows, [self.stationary // size + m for m in range(self.columns)], size)
         moving = None if self.mode is Mode.PASS else load(rows, self.moving.elements, self.size(1))
         product = self._product(stationary, moving, memories, first)
-        (incoming,) = product.prefix(self.rows)
+        incoming, *upper = product.prefix(self.rows)
         bank = memories.psum[: self.columns, self.bank * config.bank_bytes : (self.bank + 1) * config.bank_bytes]
         places, width = self.result.elements, 2 if self.bf16 else 4
         if self.mode is Mode.PASS:
+            for half in upper:
+                incoming |= half << 16
             store(bank, places, width, incoming)
             return
         dtype = DTYPES[BF16 if self.bf16 else FP32]
@@ -229,7 +231,7 @@ class Matmul(Instruction):
 
     def _product(self, x: np.ndarray, y: np.ndarray | None, memories: Memories, first: int) -> Product:
         if y is None:
-            return core_products.transpose(x.astype(np.uint16))
+            return core_products.transpose(x.astype(f"u{self.size(0)}"))
         dtypes = [DTYPES[FORMATS[each]] for each in self.formats]
         if self.mode is Mode.MX:
             sides = [unpack_x4(each.astype(f"u{self.size(k)}"), dtypes[k]) for k, each in enumerate((x, y))]
