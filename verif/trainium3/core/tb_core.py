@@ -41,7 +41,7 @@ from bitpath.verif.trainium3.core.programs.instructions import (
     Quantize,
     Side,
 )
-from bitpath.verif.trainium3.core.programs.maker import kinds, program
+from bitpath.verif.trainium3.core.programs.maker import copy_of, kinds, program, written
 
 # Instructions that a core refuses, each with its fault.
 
@@ -58,6 +58,10 @@ class Refused(Instruction):
 
     def body(self) -> dict[str, Any]:
         return self.of.body() | self.changes
+
+    @property
+    def semaphore(self) -> int:
+        return self.of.semaphore
 
     def run(self, memories: Memories) -> None:
         """Do nothing: a refused instruction leaves no trace."""
@@ -362,6 +366,35 @@ async def engines_beside_each_other(frame):
 
 
 @BENCH.test(
+    "core.semaphores",
+    "An instruction must not start before those that it waits for, and only semaphores say when they have ended",
+)
+async def readers_behind_writers(frame):
+    """Instructions in the shares of their engines; VectorE and ScalarE copy results of other engines, and the engine's next
+    instruction waits for them. Nothing else orders engines."""
+    rng = pauses.rng("program")
+    host = Host(frame, CONFIG)
+    await host.load(rng)
+    names = [name for name in KINDS if name != "descriptor"]
+    made: list[Instruction] = []
+    readers: dict[tuple[Engine, Engine], Instruction] = {}
+
+    def add(each: Instruction) -> Instruction:
+        own = [before for before in each.after if not isinstance(before, Engine) or before is each.engine]
+        readers_of = [reader for (engine, _), reader in readers.items() if engine is each.engine]
+        made.append(replace(each, after=(*own, *readers_of)))
+        return made[-1]
+
+    for each in program(CONFIG, rng, [rng.choice(names) for _ in range(2 * CASES)], beside=True):
+        writer = add(each)
+        if (found := written(writer)) and rng.getrandbits(1):
+            engine = Engine.SCALAR if each.engine is Engine.VECTOR else Engine.VECTOR
+            readers[each.engine, engine] = add(copy_of(CONFIG, rng, engine, *found, writer))
+    await host.run(made)
+    await host.compare("semaphores")
+
+
+@BENCH.test(
     "core.slots",
     "A transpose runs in the background slot while the array multiplies, but not in a bank to which the other "
     "slot writes",
@@ -471,7 +504,7 @@ async def resets(frame):
             host.send(each)
         for _ in range(cycles):
             await RisingEdge(dut.clk)
-        host.driver.drop()
+        host.drop()
         await frame.reset()
         host.start()
         await FallingEdge(dut.clk)
