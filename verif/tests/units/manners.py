@@ -499,6 +499,8 @@ MANNERS = {
     "core": Manners(
         keeps=f"{SRAM}; {QUEUE}; skew: {RING}",
         inputs={port: core_program(engine) for engine, port in PROGRAMS.items()},
+        # Every stream always has an instruction, and none is refused.
+        still=("idle", "fault", "fault_engine", "fault_number", "illegal_tag"),
         cycles=300,
     ),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
