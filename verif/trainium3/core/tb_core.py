@@ -10,12 +10,15 @@ from typing import Any
 from amaranth import Shape
 from cocotb.triggers import FallingEdge, RisingEdge
 
+from bitpath.golden.trainium3.declarations.dtypes import container_bits
 from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES, QUADRANT
 from bitpath.golden.trainium3.declarations.tensor import PATTERNS
 from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_WORDS
+from bitpath.rtl.common.fp32.fp32_functions import DigitRecurrence
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.core import Core
 from bitpath.rtl.trainium3.core.instruction import Engine, Operation
+from bitpath.rtl.trainium3.core.lane_engine import RECIPROCALS
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.faults import Fault
@@ -32,13 +35,16 @@ from bitpath.verif.trainium3.core.programs.instructions import (
     Copy,
     Descriptor,
     ExchangeStates,
+    Exponential,
     Instruction,
+    Lanes,
     Matmul,
     Memories,
     Operand,
     Operate,
     Pattern,
     Quantize,
+    Reciprocal,
     Side,
 )
 from bitpath.verif.trainium3.core.programs.maker import copy_of, kinds, program, written
@@ -414,6 +420,51 @@ async def transposes_beside_matmuls(frame):
     alone = await host.run([replace(each, after=(Engine.TENSOR,)) for each in made])
     await host.compare("alone")
     assert cycles < alone, f"{cycles} cycles, {alone} one after the other"
+
+
+def paced(count: int) -> Iterator[tuple[Lanes, int, int]]:
+    """Yield instructions of VectorE and ScalarE on ``count`` elements, and in how many cycles they take how many elements."""
+
+    def operate(engine: Engine, x: str, result: str, *, step: int = 1, tensor: bool = False, **place: Any) -> Operate:
+        row, to = Pattern(((step, count),)), Operand(Pattern(((1, count),), 128 * 8 // container_bits(result)), result)
+        y = Operand(Pattern(((1, count),), 64 * 8 // container_bits(x)), x) if tensor else None
+        own = {"x": Operand(row, x, **place), "y": y, "result": to, "op": Operator.ADD, "immediate": 0x3F800000}
+        return Operate(engine=engine, partitions=CONFIG.size, **own)
+
+    yield operate(Engine.VECTOR, "bf16", "bf16"), 1, 4
+    yield operate(Engine.VECTOR, "e5m2", "fp16"), 1, 4
+    yield operate(Engine.VECTOR, "fp32", "fp32"), 1, 2
+    yield operate(Engine.VECTOR, "bf16", "fp32"), 1, 2
+    yield operate(Engine.VECTOR, "int16", "int16"), 1, 2
+    yield operate(Engine.VECTOR, "fp32", "fp32", tensor=True), 1, 1
+    yield operate(Engine.VECTOR, "bf16", "bf16", step=2), 1, 1
+    yield operate(Engine.VECTOR, "bf16", "bf16", psum=True), 1, 1
+    yield operate(Engine.SCALAR, "bf16", "bf16"), 1, 2
+    yield operate(Engine.SCALAR, "fp32", "fp32"), 1, 1
+    for dtype, elements, offset in (("bf16", 4, 64), ("fp32", 2, 32)):
+        x, result, one = (
+            Operand(Pattern(((1, each),), at), dtype) for each, at in ((count, 0), (count, offset), (1, offset))
+        )
+        yield Exponential(x=x, result=result, partitions=CONFIG.size), 1, elements
+        yield Exponential(x=x, result=one, partitions=CONFIG.size, register=True), 1, elements
+    x, result = (Operand(Pattern(((1, count),), offset)) for offset in (0, 32))
+    yield Reciprocal(x=x, result=result, partitions=CONFIG.size), DigitRecurrence.LATENCY, RECIPROCALS
+
+
+@BENCH.test("core.rates", "Golden gives the machine's rates; a core that is slower would have the same bits")
+async def elements_a_cycle(frame):
+    """As many more cycles as more elements need."""
+    rng = pauses.rng("memories")
+    host = Host(frame, CONFIG)
+    await host.load(rng)
+    for (few, _, _), (more, cycles, elements) in zip(paced(8), paced(16), strict=True):
+        busy = []
+        for each in (few, more):
+            await host.clear()
+            await host.run([each])
+            busy.append(host.busy()[each.engine.value])
+        assert (busy[1] - busy[0]) * elements == 8 * cycles, f"{busy} cycles of {more.body()}"
+    await host.compare("rates")
 
 
 @BENCH.test(

@@ -38,6 +38,7 @@ from bitpath.verif.trainium3.core.programs.instructions import (
     Rand2,
     Reciprocal,
     Side,
+    row_at,
 )
 from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMBERS
 
@@ -155,6 +156,9 @@ class Maker:
     def operand(self, count: int, dtype: str, places: Sequence[range], start: int) -> Operand:
         """Return an operand in SBUF or PSUM, of the first that has room."""
         size = container_bits(dtype) // 8
+        if self.rng.random() < 0.3 and size * count <= len(places[0]) // 8 * 8:
+            # Elements that follow each other from the start of a word on come several at a time.
+            return Operand(row_at(count, places[0].start, size), dtype, start=start)
         for psum in (False, True) if self.rng.getrandbits(1) else (True, False):
             pattern = any_pattern(self.rng, count, size, places[psum])
             if pattern is not None:
