@@ -57,7 +57,7 @@ class CoreConfig(UnitConfig, unit="core"):
     dot : configuration of a PE of the array.
     queues : queues of each DMA engine.
     descriptor_cycles : cycles of the shortest descriptor; the machine's take 90.
-    count_bits : bits of the counters of cycles, descriptors and instructions, which wrap.
+    count_bits : bits of semaphores, and of the counters of cycles, descriptors and instructions, which wrap.
     """
 
     size: int = power_of_two(4, PARTITIONS, 4)

@@ -3,9 +3,7 @@
 Ref: the instructions are those of NKI 0.6; their code is chosen.
 """
 
-from typing import Any
-
-from amaranth import Value, signed
+from amaranth import signed
 from amaranth.lib import data, enum
 
 from bitpath.golden.formats.catalogue import FP32
@@ -168,13 +166,15 @@ BODIES = {
 }
 
 
-def instruction_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of an instruction: its engine, a bit for each engine that must be idle before it starts, and the engine's part."""
-    bits = max(layout(config).size for layout in BODIES.values())
-    return data.StructLayout({"body": bits, "engine": Engine, "after": len(Engine)})
+def semaphores(config: CoreConfig) -> int:
+    """Return the number of semaphores: one of each compute engine, then one of each DMA queue, from number ``Engine.DMA`` on.
+
+    A semaphore counts instructions that have ended, in the order of their stream.
+    """
+    return Engine.DMA.value + config.queues
 
 
-def body_of(config: CoreConfig, instruction: Any, engine: Engine) -> data.View:
-    """Return an instruction's body as the engine's layout."""
-    layout = BODIES[engine](config)
-    return data.View(layout, Value.cast(instruction.body)[: layout.size])
+def instruction_layout(config: CoreConfig, engine: Engine) -> data.StructLayout:
+    """Layout of an engine's instruction: its body, and for each semaphore the least value with which it starts, 0 for any."""
+    waits = data.ArrayLayout(config.count_bits, semaphores(config))
+    return data.StructLayout({"body": BODIES[engine](config), "waits": waits})

@@ -16,6 +16,7 @@ from bitpath.rtl.trainium3.core.instruction import Engine, Second
 from bitpath.rtl.trainium3.core.tensor_slots import DOUBLE_ROW_FORMATS, MX_FORMATS, NARROW_FORMATS
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.lanes.activation2_lane import Function, Operations, Reduction
+from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.common.fp32 import numbers as fp32
@@ -27,6 +28,7 @@ from bitpath.verif.trainium3.core.programs.instructions import (
     ExchangeStates,
     Exponential,
     Instruction,
+    Lanes,
     Matmul,
     Operand,
     Operate,
@@ -36,6 +38,7 @@ from bitpath.verif.trainium3.core.programs.instructions import (
     Rand2,
     Reciprocal,
     Side,
+    row_at,
 )
 from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMBERS
 
@@ -165,6 +168,9 @@ class Maker:
     def operand(self, count: int, dtype: str, places: Sequence[range], start: int) -> Operand:
         """Return an operand in SBUF or PSUM, of the first that has room."""
         size = container_bits(dtype) // 8
+        if self.rng.random() < 0.3 and size * count <= len(places[0]) // 8 * 8:
+            # Elements that follow each other from the start of a word on come several at a time.
+            return Operand(row_at(count, places[0].start, size), dtype, start=start)
         for psum in (False, True) if self.rng.getrandbits(1) else (True, False):
             pattern = any_pattern(self.rng, count, size, places[psum])
             if pattern is not None:
@@ -421,3 +427,27 @@ def program(config: CoreConfig, rng: Random, names: Sequence[str], *, beside: bo
         else:
             made.append(replace(own[name](Maker(config, whole(config), rng)), after=EVERYTHING))
     return made
+
+
+def written(instruction: Instruction) -> tuple[Operand, int] | None:
+    """Return an instruction's result in SBUF or PSUM as bits, and its partitions, or None if it has none from a quarter on."""
+    match instruction:
+        case Lanes(result=result, partitions=partitions):
+            return replace(result, dtype=f"uint{container_bits(result.dtype)}"), partitions
+        case Matmul(columns=columns, bf16=narrow, result=pattern, bank=0):
+            return Operand(pattern, "uint16" if narrow else "uint32", psum=True), columns
+        case Copy(destination=Side(start=0, pattern=pattern), partitions=partitions, size=size):
+            return Operand(pattern, f"uint{8 << size}"), partitions
+    return None
+
+
+def copy_of(
+    config: CoreConfig, rng: Random, engine: Engine, x: Operand, partitions: int, writer: Instruction
+) -> Operate:
+    """Return an engine's copy of bits to its share, behind the instruction that writes them."""
+    to = any_pattern(rng, x.pattern.count, container_bits(x.dtype) // 8, shares(config)[engine].sbuf)
+    assert to, "an operand of another share has room"
+    return Operate(
+        engine=engine, x=x, result=Operand(to, x.dtype, start=x.start), partitions=partitions, op=Operator.BITWISE_OR,
+        immediate_dtype=x.dtype, after=(writer,),
+    )  # fmt: skip
