@@ -8,6 +8,7 @@ import wavedrom
 
 from bitpath.golden import trainium3
 from bitpath.golden.formats.catalogue import CATALOGUE
+from bitpath.golden.nki import NEWEST
 from bitpath.golden.tensix import llk
 from bitpath.rtl.emit import verilog_text
 from bitpath.rtl.trainium3.array.config import ArrayConfig
@@ -18,7 +19,7 @@ from bitpath.sim.engine.options import EXIT_CODES
 from bitpath.sim.study.numerics import TEXTS, documents, numerics_rows
 from bitpath.sim.study.numerics import standings as count_standings
 from bitpath.verif.properties import PROPERTIES
-from parts import core, datapaths, house, kernels, ledger, records, tile, units
+from parts import core, datapaths, house, kernels, ledger, records, releases, tile, units
 from parts.records import markdown
 
 SIZES = (4, 32)
@@ -118,6 +119,9 @@ def names() -> Mapping[str, Callable[..., Any] | Mapping[str, str] | str | int]:
         "emitted": emitted,
         "ledger_rows": ledger.ledger,
         "ledger_predictions": ledger.predictions,
+        "nki_newest": NEWEST,
+        "nki_releases": releases.changes,
+        "nki_parameters": releases.parameters,
         "kernel_grid": kernels.covered,
         "kernel_refusals": kernels.refused,
         "kernel_counts": kernels.counts(),

@@ -16,6 +16,7 @@ from bitpath.golden.trainium3.core.w8a8 import (
     prepare_w8a8,
     quantize_channels,
 )
+from bitpath.golden.trainium3.dma.collective import reduce_ranks
 from bitpath.golden.trainium3.dma.compute import (
     dma_compute,
     dma_gather,
@@ -239,6 +240,7 @@ __all__ = [
     "rates_table",
     "read_add_write",
     "reciprocal",
+    "reduce_ranks",
     "rmsnorm",
     "rmsnorm_quant",
     "rmsnorm_quant_reference",

@@ -13,7 +13,7 @@ class Fault(enum.Enum, shape=3):
     """Code of a fault; of several the first here."""
 
     NONE = 0
-    OPERATION = 1  # no such operation, mode, tiling or psum_accumulate_flag in this unit, or in one of this size
+    OPERATION = 1  # no such operation, mode, tiling, flag or memory of an operand in this unit, or in one of this size
     DTYPE = 2  # dtypes, formats or sizes of elements that the operation does not take; stochastic rounding to FP32
     PARTITIONS = 3  # no partition, or one beyond the last; in MX not whole quadrants, or an odd number of columns
     START = 4  # these partitions, or this tile, may not start there

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,14 +23,25 @@ if TYPE_CHECKING:
         "bitpath nki rows.py:softmax --args x.npz -o out.npz",
         "bitpath nki rows.py:softmax --args x.npz --cores 2 --strict",
         "bitpath nki mm.py:matmul --args ab.npz --compare matmul --trace trace.json",
+        "bitpath nki mx.py:product --args ab.npz --release 2.27 --target trn3",
         "bitpath nki rows.py:softmax --args x.npz --json",
+        "bitpath nki my.rows:softmax --path src --args x.npz",
     ),
 )
-@click.argument("kernel", metavar="FILE:KERNEL")
+@click.argument("kernel", metavar="FILE|MODULE:KERNEL")
+@click.option(
+    "--path",
+    "folders",
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    multiple=True,
+    metavar="DIR",
+    help="Search DIR for modules before Python's module search path. May be repeated.",
+)
 @click.option(
     "--args",
     type=FILE,
-    help="Arguments as .npz, by the name of the parameter. An array of no dimension is a number or a text. A key "
+    help="Arguments as .npz, by the name of the parameter. An array of no dimension is a number or a text, which names a "
+    "member where the parameter is an Enum. A key NAME:python holds the text of a Python literal, as (3, 4). A key "
     "NAME:DTYPE, as x:bfloat16, holds words (uint8, uint16 or uint32) of a dtype that .npz cannot name: bfloat16, "
     "float8_e4m3, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, tfloat32, float8_e4m3fn_x4, float8_e5m2_x4 or "
     "float4_e2m1fn_x4.",
@@ -40,6 +51,21 @@ if TYPE_CHECKING:
 )
 @click.option("--cores", type=click.IntRange(1, 2), help="Launch grid.  [default: one core without a grid]")
 @click.option("--strict", is_flag=True, help="Make warnings errors: unwritten and aliased reads, races and the like.")
+@click.option(
+    "--release",
+    metavar="NUMBER",
+    help="Release of the Neuron SDK, 2.27 to 2.33, whose instructions, parameters, limits and rules hold.  [default: 2.33]",
+)
+@click.option(
+    "--scale-rule",
+    type=Choice(("ocp", "nki05")),
+    help="Rule of quantize_mx's scales: ocp, before NKI 0.5, or nki05, from it on.  [default: the release's]",
+)
+@click.option(
+    "--target",
+    type=Choice(("trn3", "trn2")),
+    help="Machine whose limits hold.  [default: that of NEURON_PLATFORM_TARGET_OVERRIDE, or trn3]",
+)
 @click.option("--trace", type=FILE, help="Write the schedule as JSON trace events for Perfetto or chrome://tracing.")
 @click.option(
     "--compare",
@@ -62,34 +88,49 @@ if TYPE_CHECKING:
 @output_options
 def nki_command(
     kernel: str,
+    folders: tuple[Path, ...],
     args: Path | None,
     output: Path | None,
     cores: int | None,
     strict: bool,
+    release: str | None,
+    scale_rule: str | None,
+    target: str | None,
     trace: Path | None,
     compare: str | None,
     rtl: bool,
     rtl_core: bool,
     printer: Printer,
 ) -> None:
-    """Run an NKI kernel of a file bit by bit on Trainium3's golden models.
+    """Run an NKI kernel of a file or module bit by bit on Trainium3's golden models.
 
-    The file imports nki as the vendor has it. Prints the instructions and cycles of each engine, serial and overlapped
+    The kernel imports nki as the vendor has it. A file of a package is imported by its name in the package, so that it may
+    have relative imports; a module is searched in --path, then in the working directory. Prints the instructions and cycles of each engine, serial and overlapped
     time, the largest use of memory, warnings, and the choices that the result depends on with their standing. A
     breakpoint() in the kernel starts the debugger.
     """
     from bitpath.golden.nki import Options
+    from bitpath.golden.trainium3.declarations.quad_mx import ScaleRule
     from bitpath.sim.study import nki
     from bitpath.sim.study.nki import launch, split
 
     if rtl or rtl_core:
         require_extra("sim")
-    file, name = split(kernel)
+    where, name = split(kernel)
     nki.check_writable("-o", output)
     nki.check_writable("--trace", trace)
-    options = Options(strict=strict)
+    given: dict[str, Any] = {"release": release, "target": target, "scale_rule": scale_rule and ScaleRule(scale_rule)}
+    options = Options(strict=strict, **{name: value for name, value in given.items() if value is not None})
     made = launch(
-        file, name, args, cores=cores, options=options, compare=compare, silent=printer.silent, watched=rtl or rtl_core
+        where,
+        name,
+        args,
+        folders=folders,
+        cores=cores,
+        options=options,
+        compare=compare,
+        silent=printer.silent,
+        watched=rtl or rtl_core,
     )
     if output is not None and not made.outputs:
         raise ValueError(f"-o: {name} returns no tensor")

@@ -22,6 +22,7 @@ from bitpath.golden.trainium3.declarations import quad_mx as trainium3
 from bitpath.golden.trainium3.declarations.vector import (
     TRAINIUM2_BF16_PRODUCTS,
     TRAINIUM3_EXPONENTIAL,
+    TRAINIUM3_EXPONENTIAL_OF_DST,
     TRAINIUM3_MATMUL,
 )
 from bitpath.rtl.units import find_unit
@@ -83,7 +84,15 @@ if __name__ == "__main__":
 PRESETS = (
     trainium3.PRESETS
     | dot.PRESETS
-    | {preset.name: preset for preset in (TRAINIUM3_MATMUL, TRAINIUM2_BF16_PRODUCTS, TRAINIUM3_EXPONENTIAL)}
+    | {
+        preset.name: preset
+        for preset in (
+            TRAINIUM3_MATMUL,
+            TRAINIUM2_BF16_PRODUCTS,
+            TRAINIUM3_EXPONENTIAL,
+            TRAINIUM3_EXPONENTIAL_OF_DST,
+        )
+    }
     | tensix_numerics.PRESETS
     | aie_ml_v2_numerics.PRESETS
 )

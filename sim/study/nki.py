@@ -1,5 +1,6 @@
-"""A kernel of an NKI file: its arguments, its run, its outputs and their errors, the schedule, and the report."""
+"""A kernel of an NKI file or module: its arguments, its run, its outputs and their errors, the schedule, and the report."""
 
+import ast
 import importlib.util
 import inspect
 import json
@@ -9,11 +10,12 @@ import warnings
 from bdb import BdbQuit
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, nullcontext, redirect_stdout, suppress
 from dataclasses import asdict, dataclass
+from enum import EnumType
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_args
 
 import ml_dtypes
 import numpy as np
@@ -24,7 +26,7 @@ from bitpath.golden.arrays.codec import DTYPES, format_of
 from bitpath.golden.arrays.files import PROGRAM_BYTES, check_file, read_npz
 from bitpath.golden.nki import Options, Run
 from bitpath.golden.nki.declarations.errors import source_of
-from bitpath.golden.nki.machine.timeline import CYCLE, ENGINES, Executed
+from bitpath.golden.nki.machine.timeline import CYCLE, ENGINES, Executed, Span
 from bitpath.golden.nki.memory.dtypes import STORED, X4
 from bitpath.golden.scalar.checked import one_of, suggestion
 from bitpath.golden.trainium3.declarations.memory import PSUM_PARTITION_BYTES
@@ -32,7 +34,8 @@ from bitpath.rtl.common.files import replaceable, replacing, write_whole
 
 # A kernel's arguments in an .npz file: arrays and scalars by the name of the parameter.
 #
-# A key ``name:dtype`` holds words of a dtype that the file cannot name, as ``x:bfloat16`` or ``w:float4_e2m1fn_x4``.
+# A key ``name:dtype`` holds words of a dtype that the file cannot name, as ``x:bfloat16`` or ``w:float4_e2m1fn_x4``; a key
+# ``name:python`` the text of a Python literal, as ``(3, 4)``. A text for a parameter that its annotation makes an Enum names a member.
 
 
 PLAIN = tuple(map(np.dtype, ("bool", "float32", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32")))
@@ -41,6 +44,10 @@ SUFFIXES = tuple(
     name for name, stored in STORED.items() if name != "bool" and (name, stored) not in [(p.name, p) for p in PLAIN]
 )
 """Dtypes that an .npz file cannot name."""
+
+
+LITERAL = "python"
+"""The suffix of a Python literal."""
 
 
 def kernel_arguments(arrays: Mapping[str, np.ndarray], function: Callable, kernel: str) -> dict[str, Any]:
@@ -58,7 +65,12 @@ def kernel_arguments(arrays: Mapping[str, np.ndarray], function: Callable, kerne
             raise ValueError(f"--args: {kernel} has no parameter {name!r}; {known}{suggestion(name, parameters)}")
         if name in found:
             raise ValueError(f"--args: {name} must stand once in the file, not with two dtypes")
-        found[name] = _suffixed(key, array, dtype) if ":" in key else _plain(key, array)
+        if dtype == LITERAL:
+            found[name] = _literal(key, array)
+        elif dtype or ":" in key:
+            found[name] = _suffixed(key, array, dtype)
+        else:
+            found[name] = _member(key, _plain(key, array), parameters.get(name))
     missing = [
         name
         for name, each in parameters.items()
@@ -80,9 +92,29 @@ def _plain(key: str, array: np.ndarray) -> Any:
     return array
 
 
+def _literal(key: str, array: np.ndarray) -> Any:
+    try:
+        return ast.literal_eval(array.item())
+    except (SyntaxError, TypeError, ValueError):
+        raise ValueError(f"--args: {key} must be the text of a Python literal, for example '(3, 4)'") from None
+
+
+def _member(key: str, value: Any, parameter: inspect.Parameter | None) -> Any:
+    """Return the member that a text names of the Enum in its parameter's annotation; another value as it is."""
+    kinds = () if parameter is None else (parameter.annotation, *get_args(parameter.annotation))
+    kind = next((each for each in kinds if isinstance(each, EnumType)), None)
+    if kind is None or not isinstance(value, str):
+        return value
+    if value not in kind.__members__:
+        raise ValueError(f"--args: {key} must be {one_of(kind.__members__)}, not {value!r}")
+    return kind[value]
+
+
 def _suffixed(key: str, array: np.ndarray, dtype: str) -> np.ndarray | nki.HostTensor:
     if dtype not in STORED:
-        raise ValueError(f"--args: {key} must end with {one_of(SUFFIXES)}, not {dtype!r}{suggestion(dtype, STORED)}")
+        raise ValueError(
+            f"--args: {key} must end with {one_of((*SUFFIXES, LITERAL))}, not {dtype!r}{suggestion(dtype, STORED)}"
+        )
     stored = STORED[dtype]
     if array.dtype.itemsize != stored.itemsize or (array.dtype.kind not in "uV" and array.dtype != stored):
         raise ValueError(
@@ -109,53 +141,116 @@ def in_float64(value: Any) -> Any:
 # A kernel of a file: loaded with the vendor's names, and its mistakes as one sentence.
 
 
-OWN = (str(Path(bitpath.golden.__file__).parent), __file__)
+OWN = (str(Path(bitpath.golden.__file__).parent), str(Path(importlib.__file__).parent), __file__)
 """Folders and files whose frames are not the kernel's."""
 
 
-def split(text: str) -> tuple[Path, str]:
-    """Return file and name of ``FILE:KERNEL``.
+def split(text: str) -> tuple[Path | str, str]:
+    """Return a file, or the name of a module, and the kernel's name, of ``FILE:KERNEL`` or ``MODULE:KERNEL``.
 
     Raises ValueError unless the text has both.
     """
-    file, _, name = text.rpartition(":")
-    if not file or not name.isidentifier():
-        raise ValueError(f"a kernel must be FILE:KERNEL, for example rows.py:softmax, not {text!r}")
-    return Path(file), name
+    where, _, name = text.rpartition(":")
+    if not where or not name.isidentifier():
+        raise ValueError(
+            f"a kernel must be FILE:KERNEL or MODULE:KERNEL, for example rows.py:softmax or my.rows:softmax, not {text!r}"
+        )
+    parts = where.split(".")
+    is_module = all(part.isidentifier() for part in parts) and parts[-1] != "py" and not Path(where).is_file()
+    return where if is_module else Path(where), name
 
 
 @contextmanager
-def loaded(file: Path) -> Iterator[ModuleType]:
-    """Load a file of kernels for a block, with bitpath's `nki` and its folder first in the module search path.
+def loaded(where: Path | str, folders: Sequence[Path] = ()) -> Iterator[ModuleType]:
+    """Load a file or a module of kernels for a block, with bitpath's `nki` in the vendor's place.
+
+    A file of a package is imported by its name in the package. The module search path begins with the folder above a file's
+    package and the file's own, then has ``folders``, and for a module the working directory.
 
     Raises
     ------
-    ValueError : as `check_file`; the file raises an error; the sentence names it and its line.
+    ValueError : as `check_file`; no such module; the code raises an error; the sentence names it and its line.
     """
-    check_file(file, most=PROGRAM_BYTES)
-    name = file.stem
-    spec = importlib.util.spec_from_file_location(name, file.resolve())
-    if spec is None or spec.loader is None:
-        raise ValueError(f"{file} must be a Python file, which ends with .py")
-    module = importlib.util.module_from_spec(spec)
-    before, folders = sys.modules.get(name), list(sys.path)
-    with nki.installed():
-        sys.path.insert(0, str(file.resolve().parent))
+    if isinstance(where, str):
+        name, first = where, [*folders, Path.cwd()]
+    else:
+        check_file(where, most=PROGRAM_BYTES)
+        if where.suffix != ".py":
+            raise ValueError(f"{where} must be a Python file, which ends with .py")
+        root, name = _in_package(where.resolve())
+        first = [root, where.resolve().parent, *folders]
+    with nki.installed(), _imports(name.partition(".")[0], first):
+        yield _of_name(where) if isinstance(where, str) else _of_file(where, name)
+
+
+def _in_package(file: Path) -> tuple[Path, str]:
+    """Return the folder above a file's outermost package, and the file's module name below it.
+
+    Packages are the folders with ``__init__.py``, and those that the file's relative imports need.
+    """
+    depth = max((each.level for each in _syntax(file) if isinstance(each, ast.ImportFrom)), default=0)
+    while depth < len(file.parents) - 1 and (file.parents[depth] / "__init__.py").is_file():
+        depth += 1
+    names = [*(file.parents[k].name for k in reversed(range(depth))), file.stem]
+    return (file.parents[depth], ".".join(names)) if all(map(str.isidentifier, names)) else (file.parent, file.stem)
+
+
+def _syntax(file: Path) -> Iterator[ast.AST]:
+    """Yield the nodes of a file's syntax tree; none where it has errors, which the import reports."""
+    with suppress(SyntaxError, ValueError), warnings.catch_warnings():
+        warnings.simplefilter("ignore", SyntaxWarning)
+        yield from ast.walk(ast.parse(file.read_bytes()))
+
+
+@contextmanager
+def _imports(top: str, folders: Iterable[Path]) -> Iterator[None]:
+    """Import from these folders first for a block; modules of the package ``top`` are loaded anew, and forgotten after it."""
+
+    def own() -> dict[str, ModuleType]:
+        return {name: each for name, each in sys.modules.items() if name.partition(".")[0] == top}
+
+    before, path = own(), list(sys.path)
+    for name in before:
+        del sys.modules[name]
+    sys.path[:0] = dict.fromkeys(map(str, folders))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        for name in own():
+            del sys.modules[name]
+        sys.modules.update(before)
+
+
+def _of_file(file: Path, name: str) -> ModuleType:
+    """Import a file by a module's name, after the module's package."""
+    with mistakes(f"{file} cannot be loaded"):
+        if package := name.rpartition(".")[0]:
+            importlib.import_module(package)
+        spec = importlib.util.spec_from_file_location(name, file.resolve())
+        assert spec is not None
+        assert spec.loader is not None
         # Dataclasses look their module up by its name.
-        sys.modules[name] = module
-        try:
-            with mistakes(f"{file} cannot be loaded"):
-                spec.loader.exec_module(module)
-            yield module
-        finally:
-            sys.path[:] = folders
-            if before is None:
-                sys.modules.pop(name, None)
-            else:
-                sys.modules[name] = before
+        sys.modules[name] = module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    return module
 
 
-def kernel_of(module: ModuleType, file: Path, name: str) -> nki.Kernel:
+def _of_name(name: str) -> ModuleType:
+    try:
+        with mistakes(f"{name} cannot be loaded"):
+            return importlib.import_module(name)
+    except ValueError as error:
+        missing = getattr(error.__cause__, "name", None) if isinstance(error.__cause__, ModuleNotFoundError) else None
+        if missing and f"{name}.".startswith(f"{missing}."):
+            raise ValueError(
+                f"{name}: --path, the working directory and Python's module search path have no module {missing}"
+            ) from None
+        raise
+
+
+def kernel_of(module: ModuleType, where: Path | str, name: str) -> nki.Kernel:
     """Return a kernel of a module, or a plain function of it as a kernel.
 
     Raises ValueError if the module has no function of that name; the sentence lists its kernels.
@@ -167,7 +262,7 @@ def kernel_of(module: ModuleType, file: Path, name: str) -> nki.Kernel:
         return nki.jit(found)
     kernels = [each for each, value in vars(module).items() if isinstance(value, nki.Kernel)]
     known = f"it has {one_of(kernels)}" if kernels else "it has no function with @nki.jit"
-    raise ValueError(f"{file} has no kernel {name!r}; {known}{suggestion(name, kernels)}")
+    raise ValueError(f"{where} has no kernel {name!r}; {known}{suggestion(name, kernels)}")
 
 
 @contextmanager
@@ -328,32 +423,33 @@ class Launch:
 
 
 def launch(
-    file: Path,
+    where: Path | str,
     name: str,
     args: Path | None,
     *,
+    folders: Sequence[Path] = (),
     cores: int | None,
     options: nki.Options,
     compare: str | None,
     silent: bool,
     watched: bool = False,
 ) -> Launch:
-    """Run a kernel; with ``silent`` it prints to stderr, with ``watched`` the values of its instructions are kept.
+    """Run a kernel of a file or module, as `loaded`; with ``silent`` it prints to stderr, with ``watched`` the values of its instructions are kept.
 
     Raises
     ------
     ValueError : as `read_npz`, `kernel_file` and `arguments`; the kernel fails; the reference does not fit.
     """
     given = {} if args is None else read_npz(args, "--args")
-    with redirect_stdout(sys.stderr) if silent else nullcontext(), loaded(file) as module:
-        kernel = kernel_of(module, file, name)
+    with redirect_stdout(sys.stderr) if silent else nullcontext(), loaded(where, folders) as module:
+        kernel = kernel_of(module, where, name)
         function = None if compare is None else reference_function(module, compare)
         found = kernel_arguments(given, kernel.function, name)
         # The kernel may write into its arguments.
         reference = [in_float64(each) for each in _in_order(kernel.function, found)]
         executed: list[Executed] = []
         watch = executed.append if watched else None
-        run = _run(kernel if cores is None else kernel[cores], found, options, str(file), watch)
+        run = _run(kernel if cores is None else kernel[cores], found, options, str(where), watch)
         made = named(run.outputs)
         errors = [] if function is None else errors_of(made, function, reference)
     return Launch(run, made, errors, executed)
@@ -388,19 +484,26 @@ def _in_order(function: Callable, found: dict[str, Any]) -> list[Any]:
 
 MICROSECONDS = CYCLE * 1e6
 """Microseconds of a cycle of 1.2 GHz."""
+MOST_LANES = 64
+"""Lanes of an engine's numbers."""
 
 
 def events(run: Run) -> list[dict[str, Any]]:
-    """Return the trace events of a run: names of cores and lanes, and one complete event for each instruction."""
-    lanes = sorted({(span.instruction.core, ENGINES.index(span.instruction.engine)) for span in run.cycles.spans})
+    """Return the trace events of a run: names of cores and lanes, and one complete event for each instruction.
+
+    An engine has another lane where it does two things at once.
+    """
+    placed = _lanes(run.cycles.spans)
+    lanes = sorted({(span.instruction.core, lane) for span, lane in placed})
     found: list[dict[str, Any]] = [
         {"ph": "M", "name": "process_name", "pid": core, "args": {"name": f"core {core}"}}
         for core in sorted({core for core, _ in lanes})
     ]
     for core, lane in lanes:
-        found.append({"ph": "M", "name": "thread_name", "pid": core, "tid": lane, "args": {"name": ENGINES[lane]}})
+        name = ENGINES[lane // MOST_LANES] + (f" {lane % MOST_LANES + 1}" if lane % MOST_LANES else "")
+        found.append({"ph": "M", "name": "thread_name", "pid": core, "tid": lane, "args": {"name": name}})
         found.append({"ph": "M", "name": "thread_sort_index", "pid": core, "tid": lane, "args": {"sort_index": lane}})
-    for span in run.cycles.spans:
+    for span, lane in placed:
         each = span.instruction
         found.append(
             {
@@ -408,7 +511,7 @@ def events(run: Run) -> list[dict[str, Any]]:
                 "name": each.opcode,
                 "cat": each.engine,
                 "pid": each.core,
-                "tid": ENGINES.index(each.engine),
+                "tid": lane,
                 "ts": span.start * MICROSECONDS,
                 "dur": (span.end - span.start) * MICROSECONDS,
                 "args": {
@@ -420,6 +523,19 @@ def events(run: Run) -> list[dict[str, Any]]:
                 },
             }
         )
+    return found
+
+
+def _lanes(spans: Sequence[Span]) -> list[tuple[Span, int]]:
+    """Return spans by their start, each with its lane: ``MOST_LANES`` times the engine, and the first lane of it that is free."""
+    ends: dict[tuple[int, int], list[float]] = {}
+    found = []
+    for span in sorted(spans, key=lambda each: (each.start, each.end)):
+        engine = ENGINES.index(span.instruction.engine)
+        own = ends.setdefault((span.instruction.core, engine), [])
+        row = next((k for k, end in enumerate(own) if end <= span.start), len(own))
+        own[row : row + 1] = [span.end]
+        found.append((span, MOST_LANES * engine + row))
     return found
 
 
@@ -443,6 +559,8 @@ def record(
         opcodes.setdefault((each.core, each.engine), Counter())[each.opcode] += 1
     return {
         "kernel": kernel,
+        "release": options.own_release.sdk,
+        "target": options.target,
         "engines": [
             {
                 "core": core,
@@ -483,6 +601,7 @@ def text(found: dict[str, Any], errors: Sequence[Error]) -> str:
         f"{name.upper()}: {each['high_water']:,} of {each['bytes']:,} bytes of a partition at most"
         for name, each in found["memory"].items()
     ]
+    lines.append(f"release {found['release']} on {found['target']}")
     lines += [f"warning: {each}" for each in found["warnings"]]
     lines.append(f"standing: {found['standing']['word']}")
     lines += [f"  {kind:<10}  {key}: {source_of(key).where}" for key, kind in found["standing"]["choices"].items()]

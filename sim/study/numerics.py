@@ -121,7 +121,7 @@ TRAINIUM3 = Texts(
         engines.CHOICES,
         vector.GPSIMD_CHOICES,
         (rates.TRAINIUM2, rates.TRAINIUM3),
-        (rates.CORE_RATES,),
+        (rates.CORE_RATES, rates.TRAINIUM2_CORE_RATES, rates.TRAINIUM2_COST_RATES),
         rates.CHOICES,
         rates.CORE_CHOICES,
         nki_errors.CHOICES,

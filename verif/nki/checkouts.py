@@ -6,6 +6,7 @@ import sys
 import tomllib
 import warnings
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -51,6 +52,23 @@ def _warn_of_another_file(checkout: str, path: str) -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("always")
             warnings.warn(f"{path} is not the file of {checkout} at {TABLE[checkout]['commit']}", stacklevel=3)
+
+
+def kernel_file(path: str, folder: str) -> ModuleType:
+    """Load a file of a checkout by itself, also one whose name another checkout's has. Skips and warns as `kernel_module`."""
+    place = checkout_folder(folder) / path
+    _warn_of_another_file(folder, path)
+    spec = spec_from_file_location(place.stem, place)
+    assert spec is not None
+    assert spec.loader is not None
+    module, before = module_from_spec(spec), list(sys.path)
+    sys.path.insert(0, str(place.parent))
+    try:
+        with nki.installed():
+            spec.loader.exec_module(module)
+    finally:
+        sys.path[:] = before
+    return module
 
 
 def library(name: str) -> ModuleType:

@@ -45,7 +45,7 @@ class Mx:
 
 def quantised(x: np.ndarray, shape: tuple[int, ...]) -> Mx:
     """Quantise a tile [P, 4 F] of BF16 to E4M3FN, as the machine does; ``shape`` splits P and F."""
-    return _mx(*trainium3.quantize_mx(x, E4M3FN), shape)
+    return _mx(*trainium3.quantize_mx(x, E4M3FN, scale_rule="nki05"), shape)
 
 
 def random_mx(seed: str, shape: tuple[int, ...], dtype: Any, size: float = 1.0) -> Mx:
@@ -132,3 +132,70 @@ def deviation(made: np.ndarray, exact: np.ndarray) -> float:
     """Return the root mean square of the error, as a part of that of the exact values."""
     error = made.astype(np.float64).reshape(exact.shape) - exact
     return float(np.sqrt((error**2).mean() / (exact**2).mean()))
+
+
+# The vendor's tutorials, written out.
+
+
+def same(result: np.ndarray, expected: np.ndarray) -> bool:
+    """Return whether two arrays have one dtype and the same bits."""
+    return result.dtype == expected.dtype and result.tobytes() == expected.tobytes()
+
+
+def normal(seed: str, *shape: int, dtype: Any = np.float32) -> np.ndarray:
+    """Return normally distributed numbers."""
+    return np.random.default_rng(list(seed.encode())).standard_normal(shape).astype(dtype)
+
+
+def product(lhs: np.ndarray, rhs: np.ndarray, blocks: int = 1) -> np.ndarray:
+    """Write a product [K, M] by [K, N] out: rows of 128 summed in PSUM, blocks of K added in the operands' dtype."""
+    total = np.zeros((lhs.shape[1], rhs.shape[1]), lhs.dtype) if blocks > 1 else None
+    for block in np.split(np.arange(len(lhs)), blocks):
+        tiles = []
+        for rows in np.split(lhs[block], lhs.shape[1] // 128 or 1, axis=1):
+            parts = []
+            for columns in np.split(rhs[block], rhs.shape[1] // 512, axis=1):
+                psum = None
+                for first in range(0, len(block), 128):
+                    psum = trainium3.nc_matmul(
+                        np.ascontiguousarray(rows[first : first + 128]),
+                        np.ascontiguousarray(columns[first : first + 128]),
+                        dst=psum,
+                        dst_dtype=np.float32,
+                        psum_accumulate_flag=3 if psum is None else 6,
+                    )
+                parts.append(psum)
+            tiles.append(np.concatenate(parts, axis=1))
+        psum = np.concatenate(tiles)
+        if total is not None:
+            total = np.concatenate(
+                [
+                    trainium3.tensor_tensor(np.ascontiguousarray(a), np.ascontiguousarray(b), "add", dtype=lhs.dtype)
+                    for a, b in zip(np.split(total, len(total) // 128), np.split(psum, len(psum) // 128), strict=True)
+                ]
+            )
+    return psum.astype(lhs.dtype) if total is None else total
+
+
+def mamba(delta: np.ndarray, u: np.ndarray, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """Write the instructions of mamba_v1 out, for one batch and 128 channels."""
+    total = np.zeros_like(delta)
+    for state in range(a.shape[1]):
+        row_b, row_c = (np.repeat(each[state : state + 1], len(delta), axis=0) for each in (b, c))
+        decay = trainium3.activation(delta, "exp", scale=np.ascontiguousarray(a[:, state : state + 1]), bias=None)
+        fed = trainium3.tensor_tensor(trainium3.tensor_tensor(delta, u, "multiply"), row_b, "multiply")
+        states = trainium3.tensor_tensor_scan(decay, fed, 0.0, "multiply", "add")
+        total = trainium3.tensor_tensor(total, trainium3.tensor_tensor(states, row_c, "multiply"), "add")
+    return total
+
+
+def average_pool(x: np.ndarray) -> np.ndarray:
+    """Write the means of windows of 2 x 2 out, of FP16 [P, H, W]."""
+    partitions, height, width = x.shape[0], x.shape[1] // 2, x.shape[2] // 2
+    windows = x.reshape(partitions, height, 2, width, 2).transpose(0, 1, 3, 2, 4).reshape(partitions, -1, 4)
+    sums = [
+        trainium3.tensor_reduce(np.ascontiguousarray(windows[:, k]), "add", dtype=np.float16)
+        for k in range(height * width)
+    ]
+    means = trainium3.tensor_scalar(np.concatenate(sums, axis=1), "multiply", 0.25, dtype=np.float16)
+    return means.reshape(partitions, height, width)

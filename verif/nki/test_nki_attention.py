@@ -459,7 +459,10 @@ def quantised(weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return MX weights [H / 4, columns, 4] of E4M3FN, four of the hidden dimension in a word, and their scales."""
     hidden, columns = weights.shape
     words = np.ascontiguousarray(weights.reshape(hidden // 4, 4, columns).transpose(0, 2, 1)).reshape(hidden // 4, -1)
-    tiles = [trainium3.quantize_mx(words[k : k + 128], ml_dtypes.float8_e4m3fn) for k in range(0, len(words), 128)]
+    tiles = [
+        trainium3.quantize_mx(words[k : k + 128], ml_dtypes.float8_e4m3fn, scale_rule="nki05")
+        for k in range(0, len(words), 128)
+    ]
     data, scale = (np.concatenate(each) for each in zip(*tiles, strict=True))
     return data.reshape(hidden // 4, columns, 4), scale
 
@@ -563,7 +566,7 @@ def matmul_mx(stationary: list[np.ndarray], data: np.ndarray, scale: np.ndarray)
     """Return the sum of the products of quantised tiles [128, 4 tokens] and tiles of MX weights, FP32."""
     total = None
     for k, tile in enumerate(stationary):
-        left, left_scale = trainium3.quantize_mx(tile, ml_dtypes.float8_e4m3fn)
+        left, left_scale = trainium3.quantize_mx(tile, ml_dtypes.float8_e4m3fn, scale_rule="nki05")
         total = trainium3.nc_matmul_mx(
             left.reshape(128, -1, 4),
             data[128 * k :][:128],

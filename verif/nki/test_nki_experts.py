@@ -67,7 +67,7 @@ def gate_up(hidden: Mx, weight: Mx, bias: np.ndarray, cores: int) -> np.ndarray:
 @pytest.mark.parametrize("cores", [None, 2])
 @pytest.mark.parametrize(("size", "tokens", "dtype"), [(512, 8, E4M3FN), (640, 4, E5M2)])
 def test_nki_gate_up_projection_mx_shard_h(cores, size, tokens, dtype):
-    """On two cores rows beyond I of the last tile are sent, and added, though nothing has written them."""
+    """Nothing has written rows beyond I of the last tile; on two cores they are sent, and added."""
     module = library(f"{MLP}.gate_up_projection_mx_shard_H")
     view = library("core.utils.tensor_view").TensorView
     hidden, weight = random_mx("hidden", (128, 2, tokens), dtype), random_mx("weight", (128, 2, size), E2M1)
@@ -97,8 +97,8 @@ def test_nki_gate_up_projection_mx_shard_h(cores, size, tokens, dtype):
         wide = sums[512 * tile : 512 * tile + 4 * rows].reshape(4, rows, tokens).transpose(1, 2, 0)
         wide = wide + bias[:rows, tile, np.newaxis].astype(np.float64)
         assert relative_error(run.outputs[:rows, tile], wide) < 2**-8
-    assert all("gate_up_projection_mx_shard_H.py" in each for each in run.warnings)
-    assert bool(run.warnings) is (cores == 2 and size == 640)
+    assert bool(run.warnings) is (size == 640)
+    assert all("bytes are read" in each if cores == 2 else "bytes are returned" in each for each in run.warnings)
     assert run.standing.word == "inferred"
 
 
@@ -144,10 +144,10 @@ def test_nki_down_projection_mx_shard_h(cores, size, tokens, shuffles):
         config = module.ProjConfig(
             H=columns, I=size, BxS=tokens, n_prgs=cores, prg_id=core, use_stream_shuffle_broadcast=shuffles
         )
-        return stored(module.down_projection_mx_shard_H(state_sb, words, scale, bias_sb, config))
+        return stored(module.down_projection_mx_shard_H(state_sb, words, scale, bias_sb, config)[0:tokens])
 
     run = nki.run(on_cores(kernel, cores), state, weight.argument, weight.scale, bias)
-    result = run.outputs[:tokens, 0]
+    result = run.outputs[:, 0]
     assert result.tobytes() == down(state, weight, bias, cores or 1).tobytes()
     values = quantised(state.reshape(128, -1), (128, tiles, tokens)).values[:rows]
     wide = np.einsum("ptbq,pthq->bh", values, weight.values) + bias.astype(np.float64)

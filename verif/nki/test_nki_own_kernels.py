@@ -121,7 +121,7 @@ def test_a_matmul_of_three_tiles(explicit, placed):
 @pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e5m2"])
 def test_an_mx_matmul_in_row_tiles(tile, name):
     dtype = np.dtype(getattr(ml_dtypes, name))
-    sides = [trainium3.quantize_mx(numbers(seed, 128, 64, dtype=BF16), dtype) for seed in (7, 8)]
+    sides = [trainium3.quantize_mx(numbers(seed, 128, 64, dtype=BF16), dtype, scale_rule="nki05") for seed in (7, 8)]
     made = None
     for k in range(0, 128, tile):
         data = [words.reshape(128, -1, 4)[k : k + tile] for words, _ in sides]
@@ -133,17 +133,25 @@ def test_an_mx_matmul_in_row_tiles(tile, name):
     same(run.outputs, made)
     left, right = (trainium3.dequantize(*side).astype(np.float64).reshape(128, 16, 4) for side in sides)
     close(run.outputs, np.einsum("pmi,pni->mn", left, right), 18)
-    assert "quantize_mx.ocp" in run.standing.keys
-
-
-def test_the_scale_rule_is_an_option():
-    inputs = [numbers(seed, 128, 64, dtype=BF16) for seed in (7, 8)]
-    sides = [trainium3.quantize_mx(each, ml_dtypes.float8_e4m3fn, scale_rule="nki05") for each in inputs]
-    data, scales = [words.reshape(128, -1, 4) for words, _ in sides], [scale for _, scale in sides]
-    rule = nki.Options(scale_rule=ScaleRule.NKI05)
-    run = nki.run(kernels.mx_row_tiles, *inputs, "float8_e4m3fn_x4", 128, options=rule)
-    same(run.outputs, trainium3.nc_matmul_mx(*data, *scales))
     assert "quantize_mx.nki05" in run.standing.keys
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        (nki.Options(), ScaleRule.NKI05),
+        (nki.Options(release="2.30"), ScaleRule.OCP),
+        (nki.Options(scale_rule=ScaleRule.OCP), ScaleRule.OCP),
+        (nki.Options(release="2.30", scale_rule=ScaleRule.NKI05), ScaleRule.NKI05),
+    ],
+)
+def test_the_scale_rule_is_the_releases_or_an_option(options, rule):
+    inputs = [numbers(seed, 128, 64, dtype=BF16) for seed in (7, 8)]
+    sides = [trainium3.quantize_mx(each, ml_dtypes.float8_e4m3fn, scale_rule=rule.value) for each in inputs]
+    data, scales = [words.reshape(128, -1, 4) for words, _ in sides], [scale for _, scale in sides]
+    run = nki.run(kernels.mx_row_tiles, *inputs, "float8_e4m3fn_x4", 128, options=options)
+    same(run.outputs, trainium3.nc_matmul_mx(*data, *scales))
+    assert f"quantize_mx.{rule.value}" in run.standing.keys
 
 
 @pytest.mark.parametrize("name", ["float8_e4m3", "float8_e4m3fn", "float8_e5m2"])

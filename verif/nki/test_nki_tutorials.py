@@ -12,6 +12,7 @@ from bitpath.golden import nki, trainium3
 from bitpath.golden.nki.machine.core import TARGET
 from bitpath.sim.study.ledger.trainium import device_log
 from bitpath.verif.nki.checkouts import TABLE, VARIABLE, checkout_folder, kernel_module
+from bitpath.verif.nki.compositions import average_pool, mamba, normal, product, same
 
 # The four MX kernels of the vendor's deep dive: the published device log, and instructions written out bit for bit.
 #
@@ -64,8 +65,10 @@ def random_operands(bits):
 def quantised(tile, name, online):
     """Return elements [P, F, 4] and scales [P / 8, F]."""
     dtype = np.dtype(getattr(ml_dtypes, name))
-    quantise = trainium3.quantize_mx if online else trainium3.quantize_offline
-    data, scale = quantise(tile if online else tile.astype(np.float64), dtype)
+    if online:
+        data, scale = trainium3.quantize_mx(tile, dtype, scale_rule="nki05")
+    else:
+        data, scale = trainium3.quantize_offline(tile.astype(np.float64), dtype)
     return data.reshape(PARTITIONS, -1, 4), scale.reshape(PARTITIONS // 8, -1)
 
 
@@ -147,44 +150,6 @@ def test_nki_another_file_warns(tmp_path, monkeypatch):
 EXAMPLES = "aws-neuron-sdk/nki/examples"
 
 
-def same(result: np.ndarray, expected: np.ndarray) -> bool:
-    return result.dtype == expected.dtype and result.tobytes() == expected.tobytes()
-
-
-def normal(seed: str, *shape: int, dtype=np.float32) -> np.ndarray:
-    return np.random.default_rng(list(seed.encode())).standard_normal(shape).astype(dtype)
-
-
-def product(lhs: np.ndarray, rhs: np.ndarray, blocks: int = 1) -> np.ndarray:
-    """Write a product [K, M] by [K, N] out: rows of 128 summed in PSUM, blocks of K added in the operands' dtype."""
-    total = np.zeros((lhs.shape[1], rhs.shape[1]), lhs.dtype) if blocks > 1 else None
-    for block in np.split(np.arange(len(lhs)), blocks):
-        tiles = []
-        for rows in np.split(lhs[block], lhs.shape[1] // 128 or 1, axis=1):
-            parts = []
-            for columns in np.split(rhs[block], rhs.shape[1] // 512, axis=1):
-                psum = None
-                for first in range(0, len(block), 128):
-                    psum = trainium3.nc_matmul(
-                        np.ascontiguousarray(rows[first : first + 128]),
-                        np.ascontiguousarray(columns[first : first + 128]),
-                        dst=psum,
-                        dst_dtype=np.float32,
-                        psum_accumulate_flag=3 if psum is None else 6,
-                    )
-                parts.append(psum)
-            tiles.append(np.concatenate(parts, axis=1))
-        psum = np.concatenate(tiles)
-        if total is not None:
-            total = np.concatenate(
-                [
-                    trainium3.tensor_tensor(np.ascontiguousarray(a), np.ascontiguousarray(b), "add", dtype=lhs.dtype)
-                    for a, b in zip(np.split(total, len(total) // 128), np.split(psum, len(psum) // 128), strict=True)
-                ]
-            )
-    return psum.astype(lhs.dtype) if total is None else total
-
-
 @pytest.mark.parametrize(
     ("name", "shape", "more", "blocks"),
     [
@@ -206,18 +171,6 @@ def test_nki_matrix_multiplication(name, shape, more, blocks, cores):
     expected = lhs.astype(np.float64).T @ rhs.astype(np.float64)
     assert np.abs(run.outputs.astype(np.float64) - expected).max() <= abs(expected).max() * 2**-8 * blocks
     assert not run.warnings
-
-
-def mamba(delta, u, a, b, c) -> np.ndarray:
-    """Write the instructions of mamba_v1 out, for one batch and 128 channels."""
-    total = np.zeros_like(delta)
-    for state in range(a.shape[1]):
-        row_b, row_c = (np.repeat(each[state : state + 1], len(delta), axis=0) for each in (b, c))
-        decay = trainium3.activation(delta, "exp", scale=np.ascontiguousarray(a[:, state : state + 1]), bias=None)
-        fed = trainium3.tensor_tensor(trainium3.tensor_tensor(delta, u, "multiply"), row_b, "multiply")
-        states = trainium3.tensor_tensor_scan(decay, fed, 0.0, "multiply", "add")
-        total = trainium3.tensor_tensor(total, trainium3.tensor_tensor(states, row_c, "multiply"), "add")
-    return total
 
 
 @pytest.mark.parametrize("name", ["mamba_v1", "mamba_v2", "mamba_v3"])
@@ -250,10 +203,7 @@ def test_nki_average_pool2d():
     module = kernel_module("average_pool2d_nki_kernels", f"{EXAMPLES}/average_pool2d")
     x = normal("pool", 4, 8, 8, dtype=np.float16)
     run = nki.run(module.tensor_avgpool_kernel, x, 2)
-    windows = x.reshape(4, 4, 2, 4, 2).transpose(0, 1, 3, 2, 4).reshape(4, 16, 4)
-    sums = [trainium3.tensor_reduce(np.ascontiguousarray(windows[:, k]), "add", dtype=np.float16) for k in range(16)]
-    means = trainium3.tensor_scalar(np.concatenate(sums, axis=1), "multiply", 0.25, dtype=np.float16)
-    assert same(run.outputs, means.reshape(4, 4, 4))
+    assert same(run.outputs, average_pool(x))
     assert np.abs(run.outputs - module.np_average_pool_2D(x.astype(np.float64), 2)).max() < 2e-3
 
 

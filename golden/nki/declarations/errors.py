@@ -23,6 +23,8 @@ KEYS: Mapping[str, Source] = {
     "quantize_mx.ocp": inferred("the vendor's reference for programs compiled before NKI 0.5"),
     "quantize_mx.nki05": inferred("release notes of NKI 0.5: the scale twice as large"),
     "exponential": chosen("the algorithm is declared by this project"),
+    "exponential.sum_before_cast": chosen("ISA's pseudo code adds dst; read as the FP32 value before its cast"),
+    "exponential.sum_of_dst": inferred("ARCH3's pseudo code to the letter: row_max += dst"),
     "activation.exp": chosen("the algorithm of `trainium3.exponential`, declared by this project"),
     "reciprocal.rounding": chosen("one rounding of the quotient"),
     "reduction.order": inferred(
@@ -32,6 +34,13 @@ KEYS: Mapping[str, Source] = {
     "bn_stats": chosen("the results are documented, how they are computed is not"),
     "select.order": inferred("comparisons in FP32; the fill becomes -infinity in narrow dtypes"),
     "dma_compute.order": inferred("FP32 sums left to right, one cast"),
+    "collective.mesh": inferred(
+        "Intra-node collectives: the ranks of a chip, then the chips; the order within a step is the group's"
+    ),
+    "collective.ring": inferred("Intra-node collectives: rank c + 1 begins chunk c; each step rounds to the dtype"),
+    "collective.ring_order": chosen(
+        "all channels of a ring go from each rank to the group's next; the runtime decides"
+    ),
     "rng": chosen("XORWOW's low bits; how seeds become states is declared by this project"),
     "gpsimd.order": chosen("partitions are combined from 0 on"),
     "indirect.lists": chosen("one list of offsets; no document says what the index rows beyond the first G do"),
@@ -44,7 +53,7 @@ CHOICES = choices(
     {f"NKI, {key}": source for key, source in KEYS.items()}
     | {
         "NKI, activation.NAME of functions that are not exact or rounded once": _FUNCTION,
-        "NKI, a tensor without an address takes the first free bytes, and its own memory where it does not fit": chosen(
+        "NKI, a tensor without an address has bytes from its first to its last instruction, those free for longest": chosen(
             "the compiler places and spills as it likes"
         ),
         "NKI, address= counts bytes of a partition": inferred("every kernel's use; the migration guide says elements"),
@@ -62,8 +71,17 @@ CHOICES = choices(
         "NKI, the offset of .ap is added to the view's own, with a warning where both are given": documented(
             "LANG NkiTensor.ap; the access-pattern guide counts from the storage's first element"
         ),
-        "NKI, two cores run by turns, core 0 first, and change at core_barrier and sendrecv": chosen(
-            "the vendor's simulator uses threads, whose order is open"
+        "NKI, cores run by turns, core 0 first, and change at core_barrier, sendrecv and collectives": chosen(
+            "the vendor's simulator uses threads, whose order is open, and has no collectives"
+        ),
+        "NKI, both cores of a rank take part in one collective on shared HBM, and in one each on tensors of their own": inferred(
+            "the library's kernels call collectives on both cores; in SBUF each core has a shard"
+        ),
+        "NKI, a collective takes the DMA time of its larger side on 16 engines, twice where it reduces": chosen(
+            "no document has latencies of NKI's collectives"
+        ),
+        "NKI, a permute takes any pairs of different ranks": documented(
+            "nki.collectives; the runtime's page of 2025-12 allows rings alone"
         ),
         "NKI, a destination that overlaps a source at a shift is written when all is read, with a warning": chosen(
             "the hardware's order is undefined"
@@ -81,9 +99,42 @@ CHOICES = choices(
         "NKI, an assignment to a tensor's elements is an error that names the copy to write": chosen(
             "LANG has the method without a description"
         ),
+        "NKI 0.1, a quotient is a product by VectorE's reciprocal": chosen(
+            "no instruction divides, and no page says how"
+        ),
+        "NKI 0.1, a result that is assigned in another dtype is rounded to its own, then copied": inferred(
+            "API common fields: dtype defaults to the operands', and an instruction writes to what it is assigned to"
+        ),
+        "NKI 0.1, the first product overwrites a PSUM tile of zeros, and later ones add": inferred(
+            "the tutorials sum up from nl.zeros in PSUM, which the compiler leaves out"
+        ),
+        "NKI 0.1, operands that an engine cannot read in PSUM are copied to SBUF": chosen(
+            "published kernels give them; the compiler's copies are not public"
+        ),
+        "NKI 0.1, allocators of nki.compiler leave the place of a tile to the model": chosen(
+            "a place changes no values of a kernel that is right"
+        ),
     }
 )
 """The choices of NKI's layer; `bitpath numerics` lists them."""
+
+
+UNDEFINED: Mapping[str, str] = {
+    "unwritten": "bytes are used that nothing has written; copies, transposes and gathers move them unseen",
+    "returned": "bytes of a result, or of an argument, are returned that nothing has written",
+    "aliased_read": "bytes are read that another tensor at the same address wrote",
+    "race": "bytes are read that the other core wrote since the last barrier",
+    "overlap": "an instruction writes over bytes that it reads, at a shift",
+    "accumulate": "a matmul adds to what nothing, before gen4 what no matmul, has written",
+    "accumulator": "a reduction goes on with registers that nothing has set, or that idle left undefined",
+    "argument": "a function's argument is outside the range in which its result is valid",
+    "cast": "an instruction that allows no cast has a destination of another dtype, or names one",
+    "float_memset": "integers are set to 0.0",
+    "queue": "a DMA has a priority or an engine that there is not",
+    "ap_offset": "a view with an offset gets another, and documents differ",
+    "spilled": "tensors that are in use at one time do not fit",
+}
+"""Kinds of undefined behaviour: a run is warned of them, and a strict run refuses them."""
 
 
 def source_of(key: str) -> Source:
@@ -94,6 +145,9 @@ def source_of(key: str) -> Source:
 _HERE = str(Path(__file__).parents[1])
 WARN: ContextVar[Callable[[str, str], None] | None] = ContextVar("warn", default=None)
 """The present machine's `warn`, for views, which know no machine; None outside a kernel."""
+
+LINE: ContextVar[str | None] = ContextVar("line", default=None)
+"""The kernel's line of an instruction that runs later than its call; None for the line that runs."""
 
 
 class NkiValidationError(ValueError):
@@ -114,6 +168,8 @@ def kernel_frame() -> FrameType | None:
 
 def kernel_line() -> str:
     """Return file and line of the kernel's code that runs, as ``rope.py:210``."""
+    if (line := LINE.get()) is not None:
+        return line
     frame = kernel_frame()
     return "?" if frame is None else f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 

@@ -106,8 +106,9 @@ def _activation(
     command: commands,
 ) -> None:
     partitions = data.shape[0]
-    if reduce_op is not None and operator_name(issue, "reduce_op", reduce_op) != "add":
-        raise issue.fail("reduce_op: must be add")
+    allowed = issue.release.activation_reductions
+    if reduce_op is not None and operator_name(issue, "reduce_op", reduce_op) not in allowed:
+        raise issue.fail(f"reduce_op: must be {', '.join(allowed)}; activate2 has others")
     first = issue.scalar("scale", scale, partitions, ("float32",))
     second: Any = 0.0
     if bias is not None:
@@ -136,7 +137,8 @@ def _activate(
     reduction = None if reduce_op is None else operator_name(issue, "reduce_op", reduce_op)
     if command is not commands.idle and reduction is None:
         reduction = "add"
-    tile, registers = issue.tile("data", data), issue.registers("scalar", data)
+    tile = issue.tile("data", data)
+    registers = issue.registers("scalar", data, used=command is commands.reduce)
     issue.show("registers", registers[:, np.newaxis])
     result, after = trainium3.activate2(
         tile,
@@ -151,7 +153,7 @@ def _activate(
         **more,
     )
     issue.put("dst", dst, result)
-    issue.accumulated("scalar", data, after, reduce_res)
+    issue.accumulated("scalar", data, None if command is commands.idle else after, reduce_res)
     _check_arguments(issue, function, lambda: trainium3.activate2(tile, "copy", steps[0], steps[1], *values, **more)[0])
     if function not in EXACT_FUNCTIONS:
         issue.uses(f"activation.{function}")

@@ -10,7 +10,7 @@ from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import engine_name
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.issue import ANY, SBUF, Issue, instruction
-from bitpath.golden.nki.machine.timeline import LEAST, dma_cycles
+from bitpath.golden.nki.machine.timeline import LEAST
 from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.golden.nki.memory.storage import VirtualRegister
 from bitpath.golden.nki.memory.tensor import NkiTensor
@@ -73,7 +73,7 @@ def core_barrier(issue: Issue, data: NkiTensor, cores: Any, engine: engines = en
         if tuple(cores) != (0, 1):
             raise issue.fail(f"cores: must be (0, 1) in a launch of two cores, not {tuple(cores)}")
         issue.meet(("core_barrier",), None)
-        if issue.core.number == 0:  # behind a meeting core 0 is the first to go on
+        if issue.core.place == 0:  # behind a meeting core 0 is the first to go on
             issue.core.machine.barriers += 1
     issue.reads(data)
     issue.writes(data)
@@ -99,7 +99,7 @@ def sendrecv(
         raise issue.fail(
             f"dst: must have src's shape {src.shape} and dtype {src.dtype}, not {dst.shape} and {dst.dtype}"
         )
-    other = 1 - issue.core.number
+    other = 1 - issue.core.place
     if (int(send_to_rank), int(recv_from_rank)) != (other, other):
         raise issue.fail(f"send_to_rank and recv_from_rank: must be {other}, not {send_to_rank} and {recv_from_rank}")
     own = src.size // src.shape[0] * src.itemsize
@@ -112,4 +112,4 @@ def sendrecv(
     access.received(issue.core, dst, data, written)
     issue.reads(src, theirs)
     issue.writes(dst)
-    issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start))
+    issue.transfer(engine_bytes(dst, src))

@@ -13,17 +13,22 @@ from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import oob_mode as oob_modes
 from bitpath.golden.nki.isa.enums import operator_name, word
 from bitpath.golden.nki.machine import access
+from bitpath.golden.nki.machine.core import nc_version
 from bitpath.golden.nki.machine.issue import Issue, instruction
-from bitpath.golden.nki.machine.timeline import DMA_ENGINES, dma_cycles
+from bitpath.golden.nki.machine.timeline import DMA_ENGINES
 from bitpath.golden.nki.memory.dtypes import STORED, X4
 from bitpath.golden.nki.memory.tensor import Indirect, NkiTensor
+from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS
+from bitpath.golden.trainium3.dma.schedule import QueueConfig
 from bitpath.golden.trainium3.dma.transpose import AXES
 
 MEMORIES = ("sbuf", "private_hbm", "shared_hbm")
-TRANSPOSE_SHARE = 0.9
-"""Share of the bandwidth that a transpose reaches. Ref: ARCH2."""
+TRANSPOSE_SHARE, SBUF_TRANSPOSE_SHARE = 0.9, 0.5
+"""Shares of the bandwidth that a transpose reaches from HBM and from SBUF. Ref: ARCH2, "up to"."""
 MOST_SOURCES = 16
+DESCRIPTOR_ENGINES = (engines.sync, engines.scalar)
+"""Engines that make the descriptors of a DMA with hwdge."""
 
 
 @instruction
@@ -39,10 +44,11 @@ def dma_copy(
     """Copy elements in row-major order: bits where the dtypes agree, else through FP32.
 
     With indices that are read at run time, dimension 0's places are copied one by one; of equal ones in dst the last stays. With
-    ``oob_mode.skip`` an index that is out of range leaves its place as it is.
+    ``oob_mode.skip`` an index that is out of range leaves its place as it is. ``engine`` is the one that makes descriptors.
     """
-    for name, each in (("dst", dst), ("src", src)):
-        issue.check(name, each, MEMORIES, starts=False)
+    _queue(issue, priority, engine, dge_mode)
+    issue.check("dst", dst, MEMORIES, starts=False)
+    issue.check("src", src, issue.release.copy_memories, starts=False)
     if dst.is_indirect() and src.is_indirect():
         raise issue.fail("dst and src: must not both have indices")
     if dst.size != src.size:
@@ -62,7 +68,28 @@ def dma_copy(
         issue.show("dst", access.load(issue.core, dst, moves=True), result=True)
     issue.reads(src)
     issue.writes(dst)
-    issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start))
+    issue.transfer(engine_bytes(dst, src))
+
+
+def _queue(issue: Issue, priority: Any, engine: Any = engines.unknown, dge_mode: dge_modes = dge_modes.unknown) -> None:
+    """Take the quality of service of a DMA's queue; warn of a priority or an engine that there is not, which has no effect.
+
+    Ref: ``nki.isa.dma_copy``, NKI 0.6: priorities 0 to 3, the lower one first, on NeuronCore-v4 alone; engines with hwdge alone.
+    """
+    warn, version = issue.core.machine.warn, issue.core.options.limits.version
+    if priority is not None and version < nc_version.gen4:
+        warn("queue", f"{issue.opcode} priority: must be None on {version.name}, not {priority!r}")
+    elif priority is not None:
+        try:
+            issue.queue = QueueConfig(priority=priority)
+        except (TypeError, ValueError) as error:
+            warn("queue", f"{issue.opcode} {error}")
+    if engine not in (None, engines.unknown):
+        if engine not in DESCRIPTOR_ENGINES:
+            shown = getattr(engine, "name", engine)
+            warn("queue", f"{issue.opcode} engine: must be sync, scalar or unknown, not {shown}")
+        elif dge_mode is not dge_modes.hwdge:
+            warn("queue", f"{issue.opcode} engine: must be unknown without dge_mode hwdge, not {engine.name}")
 
 
 def copy_elements(issue: Issue, dst: NkiTensor, src: NkiTensor) -> None:
@@ -101,29 +128,33 @@ def dma_transpose(
 
     dst lies in SBUF and has exactly the permuted shape. Bits as `bitpath.golden.trainium3.dma_transpose`. With a vector of indices
     [16 to 128, K] for src's rows it gathers the rows down the index's columns, as `dma_gather_transpose`: 2-byte elements in HBM;
-    with ``oob_mode.skip`` a row that is out of range leaves its elements of dst as they are.
+    with ``oob_mode.skip`` a row that is out of range leaves its elements of dst as they are. What is known of elements moves along.
     """
+    _queue(issue, priority)
     issue.check("dst", dst, ("sbuf",), starts=False)
     issue.check("src", src, MEMORIES, starts=False)
     if dst.dtype != src.dtype:
         raise issue.fail(f"dst: dtype must be src's {src.dtype}, not {dst.dtype}")
     order = None if axes is None else tuple(axes)
     if isinstance(src.indices, Indirect) and src.indices.vector:
-        moved = _gathered(issue, dst, src, order, dge_mode, oob_mode)
+        moved, known = _gathered(issue, dst, src, order, dge_mode, oob_mode)
     elif oob_mode is oob_modes.skip:
         raise issue.fail("oob_mode: skip needs a vector of indices")
     else:
         (view,) = (part for _, part in access.resolved(issue.core, src))
-        source = access.load(issue.core, view)
+        source = access.load(issue.core, view, moves=True)
         moved = trainium3.dma_transpose(source, order, dge_mode=word(dge_mode.name))
+        flags = access.written(issue.core, view).reshape(view.shape).astype(np.uint16)
+        known = trainium3.dma_transpose(flags, order, dge_mode=word(dge_mode.name))
         issue.show("src", source)
         issue.show("dst", moved, result=True)
     if moved.shape != dst.shape:
         raise issue.fail(f"dst: must have shape {moved.shape}, not {dst.shape}")
     access.store(issue.core, dst, moved)
+    access.set_written(issue.core, dst, known)
     issue.reads(src)
     issue.writes(dst)
-    issue.on("dma", dma_cycles(engine_bytes(dst, src), issue.core.options.dma_start, TRANSPOSE_SHARE))
+    issue.transfer(engine_bytes(dst, src), share=SBUF_TRANSPOSE_SHARE if src.on_chip else TRANSPOSE_SHARE)
 
 
 def _gathered(
@@ -133,8 +164,8 @@ def _gathered(
     axes: tuple[int, ...] | None,
     dge_mode: dge_modes,
     oob_mode: oob_modes,
-) -> np.ndarray:
-    """Return the transpose of the rows that src's indices name."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the transpose of the rows that src's indices name, and which of its elements something has written."""
     made = src.indices
     assert isinstance(made, Indirect)
     assert isinstance(made.index, NkiTensor)
@@ -146,12 +177,10 @@ def _gathered(
     table = replace(src.direct(), shape=(made.limit, *src.shape[1:]), steps=(made.step, *src.steps[1:]))
     table.check()
     oob = word(oob_mode.name)
-    known = np.asarray(access.written(table).reshape(*table.shape, -1).all(axis=-1), np.uint16)
+    known, kept = (access.written(issue.core, each).reshape(each.shape).astype(np.uint16) for each in (table, dst))
     before = access.present(issue.core, dst)
-    present = trainium3.dma_gather_transpose(known, index, src.shape[0], dst=np.ones(dst.shape, np.uint16), oob=oob)
-    if not present.all():
-        issue.core.machine.warn("unwritten", f"{src.name}: bytes are read that nothing has written")
-    return trainium3.dma_gather_transpose(access.present(issue.core, table), index, src.shape[0], dst=before, oob=oob)
+    moved = trainium3.dma_gather_transpose(access.present(issue.core, table), index, src.shape[0], dst=before, oob=oob)
+    return moved, trainium3.dma_gather_transpose(known, index, src.shape[0], dst=kept, oob=oob)
 
 
 @instruction
@@ -199,7 +228,24 @@ def dma_compute(
         issue.reads(each)
     issue.writes(dst)
     issue.uses("dma_compute.order")
-    issue.on("dma", 2 * dma_cycles(engine_bytes(dst, srcs[0]), issue.core.options.dma_start))
+    adds = issue.rates.read_add_write and _adds_in_place(dst, srcs)
+    chip = next((each for each in srcs if each.on_chip), srcs[0])
+    issue.transfer(engine_bytes(dst, chip), factor=1 if adds else TRAINIUM3_DMA.numerics.compute_factor)
+
+
+def _adds_in_place(dst: NkiTensor, srcs: Sequence[NkiTensor]) -> bool:
+    """Return whether a computation is B += A of SBUF's Read-Add-Write: equal dtypes, BF16 or FP32, without indices.
+
+    ARCH3 gives the operation the throughput of a copy, and says that ``nki.isa`` has no name for it: that such a computation
+    uses it is chosen. In HBM it takes the DMA engines' own arithmetic.
+    """
+    return (
+        dst.allocation.buffer == "sbuf"
+        and len(srcs) == 2
+        and {dst.dtype, *(each.dtype for each in srcs)} in ({"bfloat16"}, {"float32"})
+        and not any(each.is_indirect() for each in (dst, *srcs))
+        and any(each.box() == dst.box() and each.order(lanes=False) == dst.order(lanes=False) for each in srcs)
+    )
 
 
 def _with_indices(issue: Issue, dst: NkiTensor, srcs: Sequence[NkiTensor], unique: bool) -> list[NkiTensor]:

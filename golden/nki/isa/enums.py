@@ -9,6 +9,7 @@ from typing import Any
 
 from bitpath.golden.nki.machine.core import nc_version, present_core
 from bitpath.golden.nki.machine.issue import Issue
+from bitpath.golden.nki.machine.release import check_instruction
 
 # Operators and functions as kernels give them, ``nl.add`` or ``np.add``, by the names that golden takes.
 
@@ -110,7 +111,12 @@ class dma_engine(Enum):
 
 
 def engine_name(chosen: engine | None, default: str) -> str:
-    """Return the name of a chosen engine; the default for None and unknown."""
+    """Return the name of a chosen engine; the default for None and unknown.
+
+    Raises ValueError for anything that is not an engine.
+    """
+    if chosen is not None and not isinstance(chosen, engine):
+        raise ValueError(f"engine: must be a member of nki.isa.engine, not {chosen!r}")
     return default if chosen in (None, engine.unknown) else chosen.name
 
 
@@ -126,4 +132,6 @@ def get_nc_version() -> nc_version:
 
 def get_nc_sub_version() -> int:
     """Return the revision of the silicon."""
-    return present_core().options.sub_version
+    options = present_core().options
+    check_instruction(options.own_release, "get_nc_sub_version")
+    return options.sub_version

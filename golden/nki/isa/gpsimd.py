@@ -10,6 +10,7 @@ from bitpath.golden.nki.machine.issue import SBUF, Issue, free_size, instruction
 from bitpath.golden.nki.machine.timeline import gpsimd_cycles
 from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.golden.nki.memory.tensor import NkiTensor
+from bitpath.golden.trainium3.declarations.vector import CORE_PARTITIONS
 
 
 def _present(issue: Issue, dst: NkiTensor) -> np.ndarray:
@@ -42,9 +43,9 @@ def nc_stream_shuffle(issue: Issue, dst: NkiTensor, src: NkiTensor, shuffle_mask
     if dst.dtype != src.dtype:
         raise issue.fail(f"dst: dtype must be src's {src.dtype}, not {dst.dtype}")
     mask = [int(each) for each in shuffle_mask]
-    known = trainium3.nc_stream_shuffle(access.written(dst), access.written(src), mask)
+    known = trainium3.nc_stream_shuffle(access.written(issue.core, dst), access.written(issue.core, src), mask)
     issue.put("dst", dst, trainium3.nc_stream_shuffle(_present(issue, dst), values, mask))
-    access.set_written(dst, known)
+    access.set_written(issue.core, dst, known)
     issue.elementwise("vector", dst, src)
 
 
@@ -57,17 +58,23 @@ def local_gather(
     num_elem_per_idx: int = 1,
     num_valid_indices: int | None = None,
 ) -> None:
-    """Gather runs of elements in each 16 partitions, which share their indices."""
+    """Gather runs of elements in each 16 partitions, which share their indices. What is known of elements moves along.
+
+    Ref: ``nki.isa.local_gather``, NKI 0.6: no dtype casting is allowed; here it is a warning, and goes through FP32.
+    """
     issue.check("dst", dst, SBUF)
-    made = trainium3.local_gather(
-        issue.tile("src_buffer", src_buffer, SBUF),
-        issue.tile("index", index, SBUF),
-        int(num_elem_per_idx),
-        num_valid_indices,
-    )
-    present = _present(issue, dst)
+    if dst.dtype != src_buffer.dtype:
+        issue.core.machine.warn(
+            "cast", f"local_gather dst: dtype must be src_buffer's {src_buffer.dtype}, not {dst.dtype}"
+        )
+    values, index_words = issue.tile("src_buffer", src_buffer, SBUF, moves=True), issue.tile("index", index, SBUF)
+    runs = index_words, int(num_elem_per_idx), num_valid_indices
+    made = trainium3.cast(trainium3.local_gather(values, *runs), issue.result(dst))
+    present, known = _present(issue, dst), access.written(issue.core, dst)
     present[:, : made.shape[1]] = made
+    known[:, : made.shape[1]] = trainium3.local_gather(access.written(issue.core, src_buffer), *runs)
     issue.put("dst", dst, present)
+    access.set_written(issue.core, dst, known)
     size = int(num_elem_per_idx)
     rate = ((28 + 4 * size) / (4 * size)) / min(4 / src_buffer.itemsize, size)
     issue.on("gpsimd", gpsimd_cycles(round(made.shape[1] / rate)))
@@ -75,13 +82,12 @@ def local_gather(
 
 @instruction
 def nc_n_gather(issue: Issue, dst: NkiTensor, data: NkiTensor, indices: NkiTensor) -> None:
-    """Write ``data[indices[i]]`` of each partition."""
+    """Write ``data[indices[i]]`` of each partition. What is known of elements moves along."""
     issue.check("dst", dst, SBUF, (data.dtype,))
-    issue.put(
-        "dst",
-        dst,
-        trainium3.nc_n_gather(issue.tile("data", data, SBUF), issue.tile("indices", indices, SBUF, ("uint32",))),
-    )
+    values, places = issue.tile("data", data, SBUF, moves=True), issue.tile("indices", indices, SBUF, ("uint32",))
+    known = trainium3.nc_n_gather(access.written(issue.core, data), places)
+    issue.put("dst", dst, trainium3.nc_n_gather(values, places))
+    access.set_written(issue.core, dst, known)
     issue.on("gpsimd", gpsimd_cycles(free_size(dst)))
 
 
@@ -89,12 +95,19 @@ def nc_n_gather(issue: Issue, dst: NkiTensor, data: NkiTensor, indices: NkiTenso
 def nonzero_with_count(
     issue: Issue, dst: NkiTensor, src: NkiTensor, index_offset: int = 0, padding_val: int = -1
 ) -> None:
-    """Write the places of the elements that are not 0, padding, and their number, in partitions 0, 16, .. 112."""
+    """Write the places of the elements that are not 0, padding, and their number, in partitions 0, 16, .. 112.
+
+    Results of a partition count as written if its elements do.
+    """
     issue.check("dst", dst, SBUF, ("int32",))
+    values = issue.tile("src", src, SBUF, moves=True)
     made = trainium3.nonzero_with_count(
-        _present(issue, dst), issue.tile("src", src, SBUF), index_offset=int(index_offset), padding_val=int(padding_val)
+        _present(issue, dst), values, index_offset=int(index_offset), padding_val=int(padding_val)
     )
+    known = access.written(issue.core, dst)
+    known[::CORE_PARTITIONS] = access.written(issue.core, src)[::CORE_PARTITIONS].all(axis=1, keepdims=True)
     issue.put("dst", dst, made)
+    access.set_written(issue.core, dst, known)
     issue.on("gpsimd", gpsimd_cycles(free_size(dst, src)))
 
 
@@ -106,8 +119,13 @@ def topk(issue: Issue, val_dst: NkiTensor, idx_dst: NkiTensor, src: NkiTensor, n
     values, found = trainium3.topk(
         _present(issue, val_dst), _present(issue, idx_dst), issue.tile("src", src, SBUF), int(n)
     )
-    issue.put("val_dst", val_dst, values)
-    issue.put("idx_dst", idx_dst, found)
+    # Result j lies in partition j % 16 of its core, column j // 16.
+    columns = values.shape[1]
+    results = (np.arange(len(values))[:, np.newaxis] % CORE_PARTITIONS + CORE_PARTITIONS * np.arange(columns)) < columns
+    for name, dst, made in (("val_dst", val_dst, values), ("idx_dst", idx_dst, found)):
+        known = access.written(issue.core, dst)
+        issue.put(name, dst, made)
+        access.set_written(issue.core, dst, known | results)
     issue.on("gpsimd", 4 * int(n) + free_size(val_dst))
 
 

@@ -119,14 +119,22 @@ def select_reduce(
 def tensor_copy_predicated(
     issue: Issue, dst: NkiTensor, src: float | NkiTensor, predicate: NkiTensor, reverse_pred: bool = False
 ) -> None:
-    """Write src where the predicate is not 0; other elements of dst stay."""
+    """Write src where the predicate is not 0; other elements of dst stay. What is known of elements moves along."""
     issue.check("dst", dst)
     issue.not_both_psum(src=src, predicate=predicate)
     mask = issue.tile("predicate", predicate, dtypes=MASKS)
     present = access.present(issue.core, dst).reshape(dst.shape[0], -1)
-    source: Any = issue.tile("src", src, dtypes=(dst.dtype,)) if isinstance(src, NkiTensor) else src
+    known = access.written(issue.core, dst)
+    source: Any = src
+    source_known: Any = 1
+    if isinstance(src, NkiTensor):
+        source = issue.tile("src", src, dtypes=(dst.dtype,), moves=True)
+        source_known = access.written(issue.core, src)
     made = trainium3.tensor_copy_predicated(present, source, mask, reverse_pred=reverse_pred)
     issue.put("dst", dst, made)
+    access.set_written(
+        issue.core, dst, trainium3.tensor_copy_predicated(known, source_known, mask, reverse_pred=reverse_pred)
+    )
     in_psum = any(isinstance(each, NkiTensor) and each.allocation.buffer == "psum" for each in (src, predicate))
     issue.elementwise("vector", dst, predicate, factor=1 if in_psum else 2)
 

@@ -18,9 +18,10 @@ from bitpath.golden.nki.isa.enums import BIT_OPERATORS, engine_name, operator_na
 from bitpath.golden.nki.isa.enums import engine as engines
 from bitpath.golden.nki.isa.enums import reduce_cmd as commands
 from bitpath.golden.nki.machine import access
-from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, byte_sizes, free_size, instruction
+from bitpath.golden.nki.machine.core import EXPONENTIALS
+from bitpath.golden.nki.machine.issue import CHIP, SBUF, Issue, free_size, instruction
 from bitpath.golden.nki.machine.timeline import LEAST, gpsimd_cycles
-from bitpath.golden.nki.memory.dtypes import INTEGERS, SCALES, STORED, X4
+from bitpath.golden.nki.memory.dtypes import INTEGERS, STORED, X4, dtype_name
 from bitpath.golden.nki.memory.tensor import NkiTensor
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_PARTITIONS
 from bitpath.golden.trainium3.declarations.vector import GPSIMD_XORWOW_STATES, XORWOW_STATES, XORWOW_WORDS
@@ -51,9 +52,16 @@ def on_engine(issue: Issue, chosen: engines, *tensors: NkiTensor, factor: int = 
 
 
 @instruction
-def tensor_copy(issue: Issue, dst: NkiTensor, src: NkiTensor, engine: engines = engines.unknown) -> None:
-    """Copy a tile: bits where the dtypes agree, else through FP32, as `bitpath.golden.trainium3.tensor_copy` does."""
+def tensor_copy(
+    issue: Issue, dst: NkiTensor, src: NkiTensor, engine: engines = engines.unknown, dtype: Any = None
+) -> None:
+    """Copy a tile: bits where the dtypes agree, else through FP32, as `bitpath.golden.trainium3.tensor_copy` does.
+
+    ``dtype``, which no page has and published kernels give, has no effect: another one than the destination's is a warning.
+    """
     issue.check("dst", dst, CHIP)
+    if dtype is not None and (given := dtype_name(dtype)) != dst.dtype:
+        issue.core.machine.warn("cast", f"tensor_copy dtype: {given} has no effect on a dst of {dst.dtype}")
     issue.check("src", src, CHIP)
     on_engine(issue, engine, dst, src)
     if dst.shape[0] != src.shape[0] or dst.size != src.size:
@@ -83,9 +91,7 @@ def memset(issue: Issue, dst: NkiTensor, value: float, engine: engines = engines
     else:
         values = trainium3.memset(shape, value, dtype=issue.result(dst))
     issue.put("dst", dst, values)
-    sizes = byte_sizes(dst)
-    halved = issue.rules.halves and sizes[0] <= 2 and value == 0
-    issue.on(own, issue.rules.elementwise(own, -(-shape[1] // 2) if halved else shape[1], *sizes))
+    issue.elementwise(own, dst, halved=issue.rates.halves and dst.itemsize <= 2 and value == 0)
 
 
 # tensor_reduce, tensor_scalar_reduce and tensor_partition_reduce.
@@ -125,9 +131,8 @@ def tensor_reduce(
     issue.put("dst", dst, np.concatenate(made, axis=1))
     if name not in ORDERLESS and count > 1:
         issue.uses("reduction.order")
-    n = free_size(dst, data)
-    halved = issue.rules.halves and dst.dtype == data.dtype == "bfloat16" and name in ("add", "max")
-    issue.on("vector", issue.rules.elementwise("vector", -(-n // 2) if halved else n, *byte_sizes(dst, data)))
+    halved = issue.rates.halves and dst.dtype == data.dtype == "bfloat16" and name in ("add", "max")
+    issue.elementwise("vector", dst, data, halved=halved)
 
 
 @instruction
@@ -228,10 +233,12 @@ def tensor_tensor(
         raise issue.fail(f"engine: must be vector, gpsimd or unknown, not {own}")
     if own == "gpsimd" and in_psum:
         raise issue.fail("engine: GpSimd cannot reach PSUM")
-    fast = in_psum or (
-        issue.rules.halves
-        and all(each.dtype == "bfloat16" and each.is_contiguous() for each in tensors)
-        and name in ("add", "subtract", "multiply")
+    fast = issue.rates.halves and (
+        in_psum
+        or (
+            all(each.dtype == "bfloat16" and each.is_contiguous() for each in tensors)
+            and name in ("add", "subtract", "multiply")
+        )
     )
     issue.elementwise(own, *tensors, factor=1 if fast else 2)
     made = trainium3.tensor_tensor(
@@ -312,7 +319,7 @@ def scalar_tensor_tensor(
         # A product by 1 is exact, so that the FP32 results are those that are cast and reduced.
         put_and_reduce(issue, dst, data, made, ("multiply", 1.0), reduce_op, reduce_cmd, reduce_res)
     halved = all(each.dtype == "bfloat16" for each in (dst, data, operand1)) and free_size(dst) % 2 == 0
-    fast = issue.rules.halves and halved and names == ("subtract", "multiply")
+    fast = issue.rates.halves and halved and names == ("subtract", "multiply")
     extra = 0 if reduce_op is None else READ_REGISTERS
     issue.elementwise("vector", dst, data, operand1, factor=1 if fast else 2, extra=extra)
 
@@ -323,7 +330,7 @@ def reciprocal(issue: Issue, dst: NkiTensor, data: NkiTensor) -> None:
     issue.check("dst", dst)
     issue.put("dst", dst, trainium3.reciprocal(issue.tile("data", data), dtype=issue.result(dst)))
     issue.uses("reciprocal.rounding")
-    issue.on("vector", max(64, 8 * free_size(dst, data)))
+    issue.on("vector", max(LEAST, issue.rates.reciprocal_cycles * free_size(dst, data)))
 
 
 # quantize_mx and exponential: VectorE's own instructions of Trainium3.
@@ -336,15 +343,15 @@ HALVES = ("bfloat16", "float16")
 def quantize_mx(issue: Issue, dst: NkiTensor, src: NkiTensor, dst_scale: NkiTensor) -> None:
     """Quantise [P, 4 F] to [P, F] words of four elements, and a scale for each 8 partitions of a word.
 
-    Bits as `bitpath.golden.trainium3.quantize_mx`. The scale of rows 8 b to 8 b + 7 goes to partition ``32 (b // 4) + b % 4`` of
+    Bits as `bitpath.golden.trainium3.quantize_mx`, by the release's scale rule. The scale of rows 8 b to 8 b + 7 goes to partition ``32 (b // 4) + b % 4`` of
     dst_scale; its other partitions stay.
     """
     issue.needs_gen4()
     issue.check("dst", dst, SBUF, tuple(X4))
-    issue.check("dst_scale", dst_scale, SBUF, SCALES, starts=False)
+    issue.check("dst_scale", dst_scale, SBUF, issue.release.scale_dtypes, starts=False)
     issue.check_direct("dst_scale", dst_scale)
-    values = issue.tile("src", src, CHIP, HALVES)
-    rule = issue.core.options.scale_rule
+    values = issue.tile("src", src, SBUF, HALVES)
+    rule = issue.core.options.scale_rule or issue.release.scale_rule
     data, scale = trainium3.quantize_mx(values, DTYPES[X4[dst.dtype]], scale_rule=rule.value)
     words = trainium3.pack_x4(data)
     issue.put("dst", dst, words)
@@ -359,7 +366,7 @@ def quantize_mx(issue: Issue, dst: NkiTensor, src: NkiTensor, dst_scale: NkiTens
     issue.writes(dst_scale)
     issue.show("dst_scale", scale, result=True)
     issue.uses(f"quantize_mx.{rule.value}")
-    issue.on("vector", max(64, values.shape[1] // 4))
+    issue.elementwise("vector", src)
 
 
 @instruction
@@ -374,11 +381,12 @@ def exponential(
 ) -> None:
     """Write ``exp(src - max_value)``, and add the values onto VectorE's registers as ``reduce_cmd`` says.
 
-    Bits as `bitpath.golden.trainium3.exponential`.
+    Bits as `bitpath.golden.trainium3.exponential`, with the preset of the run's options.
     """
     issue.needs_gen4()
     issue.check("dst", dst)
     values = issue.tile("src", src)
+    numerics = EXPONENTIALS[issue.core.options.exponential]
     made, after = trainium3.exponential(
         values,
         issue.scalar("max_value", max_value, len(values)),
@@ -388,13 +396,16 @@ def exponential(
         reduce_init=issue.scalar("reduce_init", reduce_init, len(values))
         if reduce_cmd is commands.load_reduce
         else None,
+        numerics=numerics,
     )
     issue.put("dst", dst, made)
     issue.accumulated("vector", src, after, reduce_res)
     issue.uses("exponential")
     if after is not None:
         issue.uses("reduction.order")
-    issue.on("vector", max(64, -(-free_size(dst, src) // 4)))
+        if dst.dtype != "float32":
+            issue.uses("exponential.sum_before_cast" if numerics.sum_before_cast else "exponential.sum_of_dst")
+    issue.elementwise("vector", dst, src)
 
 
 STATES = {"vector": XORWOW_STATES, "gpsimd": GPSIMD_XORWOW_STATES}
@@ -410,6 +421,7 @@ def _random_engine(issue: Issue, chosen: engines, default: str) -> str:
 
 def _states(issue: Issue, engine: str) -> np.ndarray:
     """Return the states of an engine; those of seed 0 unless a kernel has set them."""
+    issue.keeps_order("generators")
     return issue.core.random.setdefault(engine, trainium3.seeded_state(0)[:, : STATES[engine]])
 
 
@@ -459,15 +471,20 @@ def set_rng_seed(issue: Issue, src_seeds: NkiTensor) -> None:
     if seeds.shape != (1, 1):
         raise issue.fail(f"src_seeds: must have shape (1, 1), not {src_seeds.shape}")
     issue.core.random["vector"] = trainium3.seeded_state(int(seeds.view(np.uint32)[0, 0]))
+    issue.keeps_order("generators")
     issue.uses("rng")
     issue.on("vector", LEAST)
 
 
 @instruction
 def rand_set_state(issue: Issue, src_seeds: NkiTensor, engine: engines = engines.gpsimd) -> None:
-    """Load the words of each partition's generators: 24 of VectorE, which needs gen4, or 6 of GpSimd."""
+    """Load the words of each partition's generators: 24 of VectorE, which needs gen4, or 6 of GpSimd.
+
+    VectorE's may lie where the release says, GpSimd's in SBUF.
+    """
     own = _state_engine(issue, engine)
-    words = issue.tile("src_seeds", src_seeds, SBUF, ("uint32",))
+    memories = SBUF if own == "gpsimd" else issue.release.seed_memories
+    words = issue.tile("src_seeds", src_seeds, memories, ("uint32",))
     count = STATES[own] * XORWOW_WORDS
     if words.shape[1] != count:
         raise issue.fail(f"src_seeds: must have {count} words in each partition on {own}, not {words.shape[1]}")

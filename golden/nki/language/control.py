@@ -22,7 +22,7 @@ def program_ndim() -> int:
 
 def program_id(axis: int = 0) -> int:
     """Return the number of this core."""
-    return present_core().number
+    return present_core().place
 
 
 def num_programs(axes: int = 0) -> int:
@@ -58,8 +58,16 @@ def while_loop(init: VirtualRegister, body_fun: Callable[[VirtualRegister], Any]
 
 @contextmanager
 def no_reorder() -> Iterator[None]:
-    """Keep the order of instructions, as it is kept in any case."""
-    yield
+    """Let each engine run the block's instructions in their order; blocks within are part of it."""
+    core = present_core()
+    outer = core.ordered
+    if not outer:
+        core.blocks += 1
+        core.ordered = core.blocks
+    try:
+        yield
+    finally:
+        core.ordered = outer
 
 
 class NKIObject:

@@ -7,12 +7,13 @@ Ref: ``nki.language`` reference page, NKI 0.6, where they are experimental. Whic
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import prod
+from math import pi, prod
 from typing import Any
 
 from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.nki.isa import instructions as isa
 from bitpath.golden.nki.language.memory import fill, ndarray
+from bitpath.golden.nki.memory.dtypes import INTEGERS
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
 
@@ -98,6 +99,77 @@ def copy(x: NkiTensor, dtype: Any = None) -> NkiTensor:
 def negative(x: NkiTensor, dtype: Any = None) -> NkiTensor:
     """Return -x of a tile: a product by -1."""
     return multiply(x, -1.0, dtype)
+
+
+def _is_integer(x: NkiTensor) -> bool:
+    return x.dtype == "bool" or x.dtype in INTEGERS
+
+
+def _integral(x: NkiTensor) -> NkiTensor:
+    """Return a new FP32 tile of the integers next to x, towards 0, with the signs of x.
+
+    Below 2**23 a cast to INT32 rounds |x| to nearest even; where that is above |x| it is one too large. Larger numbers, infinities
+    and NaN stay as they are.
+    """
+    wide, size, nearest = ndarray(x.shape, "float32"), ndarray(x.shape, "float32"), ndarray(x.shape, "int32")
+    isa.tensor_copy(wide, x)
+    isa.tensor_scalar(size, wide, abs, None)
+    isa.tensor_copy(nearest, size)
+    whole, more, has_fraction = ndarray(x.shape, "float32"), ndarray(x.shape, "float32"), ndarray(x.shape, "uint8")
+    isa.tensor_copy(whole, nearest)
+    isa.tensor_tensor(more, whole, size, op=greater)
+    isa.tensor_tensor(whole, whole, more, op=subtract)
+    sign = ndarray(x.shape, "uint32")
+    isa.tensor_scalar(sign, wide.view("uint32"), bitwise_and, 1 << 31)
+    isa.tensor_tensor(whole.view("uint32"), whole.view("uint32"), sign, op=bitwise_or)
+    isa.tensor_scalar(has_fraction, size, less, 2.0**23)
+    isa.tensor_copy_predicated(wide, whole, has_fraction)
+    return wide
+
+
+def trunc(x: NkiTensor, dtype: Any = None) -> NkiTensor:
+    """Return x without its fraction, by a cast to INT32 of |x|, a correction of 1 and the sign's bit."""
+    return copy(x if _is_integer(x) else _integral(x), dtype or x.dtype)
+
+
+def floor(x: NkiTensor, dtype: Any = None) -> NkiTensor:
+    """Return the largest integer that is at most x: trunc(x) - (trunc(x) > x)."""
+    if _is_integer(x):
+        return copy(x, dtype)
+    whole, more = _integral(x), ndarray(x.shape, "float32")
+    isa.tensor_tensor(more, whole, x, op=greater)
+    return subtract(whole, more, dtype or x.dtype)
+
+
+def ceil(x: NkiTensor, dtype: Any = None) -> NkiTensor:
+    """Return the smallest integer that is at least x: -floor(-x)."""
+    return copy(x, dtype) if _is_integer(x) else negative(floor(negative(x, "float32")), dtype or x.dtype)
+
+
+def cos(x: NkiTensor, dtype: Any = None) -> NkiTensor:
+    """Return the cosine: sin(pi / 2 - |x|), whose argument is in the valid range of sin for x from -3 pi / 2 to 3 pi / 2."""
+    angle = ndarray(x.shape, "float32")
+    isa.tensor_scalar(angle, x, abs, None, op1=subtract, operand1=pi / 2, reverse1=True)
+    return sin(angle, dtype or x.dtype)
+
+
+def tan(x: NkiTensor, dtype: Any = None) -> NkiTensor:
+    """Return the tangent: sin(x) times VectorE's reciprocal of cos(x)."""
+    return multiply(sin(x, "float32"), reciprocal(cos(x, "float32")), dtype or x.dtype)
+
+
+def _remainder(name: str, rounded: Callable, text: str) -> Callable:
+    def remainder(x: NkiTensor | float, y: NkiTensor | float, dtype: Any = None) -> NkiTensor:
+        per = reciprocal(y) if isinstance(y, NkiTensor) else 1.0 / y
+        whole = rounded(multiply(x, per, "float32"))
+        own = next(each.dtype for each in (x, y) if isinstance(each, NkiTensor))
+        return subtract(x, multiply(whole, y, "float32"), dtype or own)
+
+    return _named(remainder, name, text)
+
+
+fmod = _remainder("fmod", trunc, "Return x - trunc(x * (1 / y)) * y, each step rounded to FP32.")
+mod = _remainder("mod", floor, "Return x - floor(x * (1 / y)) * y, each step rounded to FP32.")
 
 
 def _reduction(operator: Callable, name: str) -> Callable:

@@ -1,9 +1,10 @@
 """Kernels and their runs: ``nki.jit``, the grid of cores, and the result of a run."""
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import update_wrapper
 from inspect import signature
 from typing import Any
@@ -12,7 +13,11 @@ import ml_dtypes
 import numpy as np
 
 from bitpath.golden.nki.declarations.errors import ORDER, WARN, NkiValidationError, source_of
-from bitpath.golden.nki.machine.core import PRESENT, Machine, NeuronCore, Options, Stopped, Turns, hbm_tensor
+from bitpath.golden.nki.declarations.releases import Release
+from bitpath.golden.nki.machine.core import PRESENT, RELEASE, Machine, NeuronCore, Options, Stopped, Turns, hbm_tensor
+from bitpath.golden.nki.machine.placement import settle
+from bitpath.golden.nki.machine.queues import by_priority
+from bitpath.golden.nki.machine.release import named_release
 from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction, Times, times
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name
 from bitpath.golden.nki.memory.tensor import NkiTensor
@@ -45,6 +50,25 @@ def host_tensor(array: np.ndarray, dtype: Any) -> HostTensor:
             f"array must have elements of {STORED[name].itemsize} bytes for {name}, not {array.dtype}"
         )
     return HostTensor(array, name)
+
+
+@dataclass(frozen=True, eq=False)
+class PerRank:
+    """An argument that differs between ranks: rank r gets ``values[r]``."""
+
+    values: Sequence[Any]
+
+
+def of_rank(machine: Machine, name: str, value: Any) -> Any:
+    """Return a rank's own value of an argument.
+
+    Raises NkiValidationError unless there is one for each rank.
+    """
+    if not isinstance(value, PerRank):
+        return value
+    if len(value.values) != machine.ranks:
+        raise NkiValidationError(f"{name} must have {machine.ranks} values, one for each rank, not {len(value.values)}")
+    return value.values[machine.rank]
 
 
 def given(machine: Machine, name: str, value: Any) -> Any:
@@ -96,6 +120,23 @@ def results(value: Any, arguments: Collection[Any] = ()) -> Any:
     return value
 
 
+def _tensors(value: Any) -> Iterator[NkiTensor]:
+    if isinstance(value, NkiTensor):
+        yield value
+    elif isinstance(value, tuple | list):
+        for each in value:
+            yield from _tensors(each)
+
+
+def check_written(machine: Machine, given_back: Iterable[Any]) -> None:
+    """Warn of tensors that a caller gets and that have bytes that nothing has written."""
+    for tensor in dict.fromkeys(_tensors([*given_back])):
+        known = tensor.bytes_of(tensor.allocation.storage.written)
+        if not known.all():
+            missing = f"{known.size - known.sum()} of {known.size} bytes are returned that nothing has written"
+            machine.warn("returned", f"{tensor.name}: {missing}", tensor.allocation.line)
+
+
 # The standing of a run: the weakest of the choices that its instructions' results depend on.
 
 
@@ -128,12 +169,12 @@ class Run:
 
     Attributes
     ----------
-    outputs : what the kernel returned, tensors as numpy arrays.
+    outputs : what the kernel returned, tensors as numpy arrays; with ranks a list of it, one for each.
     cycles : sums by engine, serial and overlapped time.
-    instructions : all instructions of all cores, in their order.
+    instructions : all instructions of all cores, in their order; core k of rank r has number r * cores + k.
     warnings : sentences on what the machine leaves undefined, each with its line.
     standing : the weakest standing among the choices that influenced the run, and which those are.
-    high_water : most bytes of a partition that tensors of SBUF and of PSUM reached, the most of all cores.
+    high_water : most bytes of a partition of SBUF, by 64, and of PSUM, by banks, that are in use at one time in any core.
     """
 
     outputs: Any
@@ -172,6 +213,8 @@ def run(
     kernel: Kernel | Callable,
     *args: Any,
     options: Options | None = None,
+    release: str | Release | None = None,
+    ranks: int | None = None,
     watch: Callable[[Executed], None] | None = None,
     **kwargs: Any,
 ) -> Run:
@@ -181,7 +224,10 @@ def run(
     ----------
     kernel : a kernel or a plain function, ``kernel[2]`` for two cores.
     args, kwargs : the kernel's arguments; numpy arrays become HBM tensors, and take back what the kernel writes into them.
+        A `PerRank` has a value for each rank; an array that all ranks get takes back what rank 0 writes.
     options : of the machine and its numerics.
+    release : in place of the options' release.
+    ranks : launches of the kernel, which `nki.collectives` connects; None for one.
     watch : gets each instruction with the values that it read and wrote.
 
     Raises
@@ -190,34 +236,64 @@ def run(
     NotImplementedError : it uses what is not modelled; the sentence names it.
     """
     own = kernel if isinstance(kernel, Kernel) else Kernel(kernel)
-    machine = Machine(options or Options(), own.cores or 1)
+    if ranks is not None and (isinstance(ranks, bool) or not hasattr(ranks, "__index__") or ranks.__index__() < 1):
+        raise NkiValidationError(f"ranks must be an integer of at least 1, not {ranks!r}")
+    options = options or Options()
+    options = options if release is None else replace(options, release=release)
+    machine = Machine(options, own.cores or 1, ranks=1 if ranks is None else ranks.__index__())
     machine.watch = watch
-    names = list(signature(own.function).parameters)
-    named = [*zip(names, args, strict=False), *kwargs.items()]
-    tensors = {name: given(machine, name, value) for name, value in named}
-    rest = [given(machine, f"argument_{k}", each) for k, each in enumerate(args[len(names) :])]
-    positional = [tensors[name] for name in names[: len(args)]] + rest
-    keywords = {name: tensors[name] for name in kwargs}
-    cores = [NeuronCore(machine, number, grid=own.cores is not None) for number in range(machine.size)]
-    outputs = _on_cores(machine, cores, lambda: own.function(*positional, **keywords))
-    for name, value in named:
-        give_back(value, tensors[name])
-    high = [core.high_water() for core in cores]
+    cores: list[NeuronCore] = []
+    arguments = []
+    for rank in range(machine.ranks):
+        of = machine if rank == 0 else replace(machine, rank=rank, shared={})
+        cores += [NeuronCore(of, len(cores) + place, grid=own.cores is not None) for place in range(of.size)]
+        arguments.append(_Arguments(of, own.function, args, kwargs))
+    found = _on_cores(cores, lambda core: arguments[core.machine.rank].call(own.function))
+    outputs = [each.finish(found[rank * machine.size]) for rank, each in reversed([*enumerate(arguments)])][::-1]
+    high_water = settle(machine, cores)
     return Run(
-        outputs=results(outputs, [*positional, *keywords.values()]),
-        cycles=times(machine.instructions),
+        outputs=outputs[0] if ranks is None else outputs,
+        cycles=times(by_priority(machine.instructions), machine.options.rates),
         instructions=tuple(machine.instructions),
         warnings=tuple(machine.messages.values()),
         standing=standing_of(each.keys for each in machine.instructions),
-        high_water={name: max(each[name] for each in high) for name in high[0]},
+        high_water=high_water,
     )
 
 
-def _on_cores(machine: Machine, cores: list[NeuronCore], call: Callable[[], Any]) -> Any:
-    """Run the call on each core, by turns; return what core 0 returns."""
+class _Arguments:
+    """A rank's arguments, and the caller's values that they were made of."""
+
+    def __init__(self, machine: Machine, function: Callable, args: Sequence[Any], kwargs: Mapping[str, Any]):
+        self._machine = machine
+        names = list(signature(function).parameters)
+        named = [*zip(names, args, strict=False), *kwargs.items()]
+        values = {name: of_rank(machine, name, value) for name, value in named}
+        tensors = {name: given(machine, name, value) for name, value in values.items()}
+        more = {f"argument_{k}": each for k, each in enumerate(args[len(names) :])}
+        rest = [given(machine, name, of_rank(machine, name, each)) for name, each in more.items()]
+        self._pairs = [(values[name], tensors[name]) for name in values]
+        self._positional = [tensors[name] for name in names[: len(args)]] + rest
+        self._keywords = {name: tensors[name] for name in kwargs}
+
+    def call(self, function: Callable) -> Any:
+        return function(*self._positional, **self._keywords)
+
+    def finish(self, outputs: Any) -> Any:
+        """Give the caller's arrays back, and return the outputs."""
+        for value, tensor in self._pairs:
+            give_back(value, tensor)
+        check_written(self._machine, [outputs, *(tensor for _, tensor in self._pairs)])
+        return results(outputs, [*self._positional, *self._keywords.values()])
+
+
+def _on_cores(cores: list[NeuronCore], call: Callable[[NeuronCore], Any]) -> dict[int, Any]:
+    """Run the call on each core, by turns; return what each returns, by the core's number."""
     if len(cores) == 1:
-        return copy_context().run(_on_core, cores[0], call)
-    machine.turns = turns = Turns(len(cores))
+        return {0: copy_context().run(_on_core, cores[0], call)}
+    turns = Turns([_name(core) for core in cores])
+    for core in cores:
+        core.machine.turns = turns
     found: dict[int, Any] = {}
     errors: list[BaseException] = []
 
@@ -240,13 +316,30 @@ def _on_cores(machine: Machine, cores: list[NeuronCore], call: Callable[[], Any]
         thread.join()
     if errors:
         raise errors[0]
-    return found[0]
+    return found
 
 
-def _on_core(core: NeuronCore, call: Callable[[], Any]) -> Any:
+def _name(core: NeuronCore) -> str:
+    """Return a core's name in a sentence: its rank, its number there, or both."""
+    of = core.machine
+    parts = [f"core {core.place}"] * (of.size > 1) + [f"rank {of.rank}"] * (of.ranks > 1)
+    return " of ".join(parts)
+
+
+def _on_core(core: NeuronCore, call: Callable[[NeuronCore], Any]) -> Any:
     PRESENT.set(core)
     WARN.set(core.machine.warn)
-    return call()
+    return call(core)
+
+
+@contextmanager
+def release(name: str | Release) -> Iterator[None]:
+    """Run the kernels of a block as a release has it, where their options name none: also those that are called."""
+    token = RELEASE.set(named_release(name))
+    try:
+        yield
+    finally:
+        RELEASE.reset(token)
 
 
 def simulate(kernel: Kernel) -> Kernel:

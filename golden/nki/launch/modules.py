@@ -1,6 +1,6 @@
 """The vendor's module names: ``import nki`` and its parts find this package while it is installed.
 
-``neuronxcc.nki`` has typing alone; kernels of NKI 0.1 are out of scope.
+``neuronxcc.nki`` is that of :mod:`bitpath.golden.nki.launch.old_style`, NKI 0.1 on the new layer.
 """
 
 import sys
@@ -9,15 +9,17 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from bitpath.golden.nki.isa import enums
+from bitpath.golden.nki.isa import collectives, enums
 from bitpath.golden.nki.isa import instructions as isa
 from bitpath.golden.nki.language import control, functions, memory
+from bitpath.golden.nki.launch import old_style
 from bitpath.golden.nki.launch.kernel import Kernel, host_tensor, jit, run, simulate
 from bitpath.golden.nki.memory.dtypes import STORED
 from bitpath.golden.nki.memory.storage import MemoryRegion
 from bitpath.golden.nki.memory.tensor import NkiTensor
-
-OLD = "kernels of NKI 0.1 (masks, mgrid, block dimensions, neuronxcc.nki) are out of scope"
+from bitpath.golden.nki.old.indices import GUIDE
+from bitpath.golden.nki.old.instructions import OLD_ISA
+from bitpath.golden.nki.old.language import OLD_LANGUAGE
 
 
 class _Annotation:
@@ -40,13 +42,6 @@ class _Module(ModuleType):
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__} has no attribute {name}")
         raise NotImplementedError(f"{self.__name__}.{name}: {self._lacks}")
-
-
-class ReplicaGroup:
-    """A group of chips; nothing can be sent between them here."""
-
-    def __init__(self, *groups: Any):
-        self.groups = groups
 
 
 def _public(*modules: ModuleType) -> dict[str, Any]:
@@ -78,15 +73,19 @@ def modules() -> dict[str, ModuleType]:
         "nki.isa": _Module("nki.isa", {name: getattr(isa, name) for name in isa.__all__}, missing),
         "nki.isa.constants": _Module("nki.isa.constants", {name: getattr(enums, name) for name in enums.__all__}, missing),
         "nki.typing": _Module("nki.typing", typing, missing),
-        "nki.collectives": _Module("nki.collectives", {"ReplicaGroup": ReplicaGroup, "rank_id": lambda: 0},
-                                   "transfers between chips are not modelled"),
+        "nki.collectives": _Module("nki.collectives", _public(collectives), missing),
         "nki.compiler": _Module("nki.compiler", {}, missing),
-        "neuronxcc": _Module("neuronxcc", {}, OLD),
-        "neuronxcc.nki": _Module("neuronxcc.nki", {}, OLD),
-        "neuronxcc.nki.language": _Module("neuronxcc.nki.language", {}, OLD),
-        "neuronxcc.nki.isa": _Module("neuronxcc.nki.isa", {}, OLD),
-        "neuronxcc.nki.compiler": _Module("neuronxcc.nki.compiler", {}, OLD),
-        "neuronxcc.nki.typing": _Module("neuronxcc.nki.typing", typing, OLD),
+        "neuronxcc": _Module("neuronxcc", {}, GUIDE),
+        "neuronxcc.nki": _Module("neuronxcc.nki", old_style.OLD_NKI, GUIDE),
+        "neuronxcc.nki.language": _Module("neuronxcc.nki.language", OLD_LANGUAGE, GUIDE),
+        "neuronxcc.nki.isa": _Module("neuronxcc.nki.isa", OLD_ISA, GUIDE),
+        "neuronxcc.nki.isa.constants": _Module("neuronxcc.nki.isa.constants", OLD_ISA, GUIDE),
+        "neuronxcc.nki.compiler": _Module("neuronxcc.nki.compiler", old_style.OLD_COMPILER, GUIDE),
+        **{
+            f"neuronxcc.nki.compiler.{name}": _Module(f"neuronxcc.nki.compiler.{name}", old_style.allocators(region), GUIDE)
+            for name, region in (("sbuf", MemoryRegion.sbuf), ("psum", MemoryRegion.psum))
+        },
+        "neuronxcc.nki.typing": _Module("neuronxcc.nki.typing", typing, GUIDE),
     }  # fmt: skip
     for name, module in made.items():
         parent, _, own = name.rpartition(".")

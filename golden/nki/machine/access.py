@@ -7,11 +7,14 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.nki.machine.core import NeuronCore
-from bitpath.golden.nki.memory.storage import NOBODY, VirtualRegister
+from bitpath.golden.nki.memory.storage import MATMUL_BEFORE, NOBODY, VirtualRegister
 from bitpath.golden.nki.memory.tensor import Columns, NkiTensor
 
 WIDE = ("float32", "tfloat32", "int32")
-"""Dtypes that TensorE does not take indirectly. Ref: "Trainium3 Architecture Guide for NKI"."""
+"""Dtypes that TensorE does not take indirectly: nc_matmul's page has floats of 16 and 8 bits alone.
+
+Ref: ``nki.isa.nc_matmul`` reference page, NKI 0.6. The "Trainium3 Architecture Guide for NKI" says nothing of dtypes.
+"""
 
 
 def load(core: NeuronCore, tensor: NkiTensor, *, moves: bool = False) -> np.ndarray:
@@ -46,7 +49,9 @@ def pieces(core: NeuronCore, tensor: NkiTensor) -> list[NkiTensor]:
     if not isinstance(made, Columns):
         return [view for _, view in resolved(core, tensor)]
     if core.lists == "tensor" and tensor.dtype in WIDE:
-        raise invalid(f"{tensor.name}: TensorE takes no columns of {tensor.dtype} by index")
+        raise invalid(
+            f"{tensor.name}: TensorE takes no columns of {tensor.dtype} by index, only of 8- and 16-bit floats"
+        )
     base, count = made.base, made.base.size // made.base.shape[0]
     offsets = trainium3.indirect_offsets(load(core, made.index), tensor.shape[1], engine=core.lists)
     if offsets.max() >= count:
@@ -81,15 +86,17 @@ def move(core: NeuronCore, dst: NkiTensor, src: NkiTensor) -> None:
     received(core, dst, *sent(core, src))
 
 
-def written(tensor: NkiTensor) -> np.ndarray:
-    """Return which bytes of a tile something has written, uint8 [P, bytes]."""
-    return tensor.bytes_of(tensor.allocation.storage.written).reshape(tensor.shape[0], -1).astype(np.uint8)
+def written(core: NeuronCore, tensor: NkiTensor) -> np.ndarray:
+    """Return which elements of a tile something has written, uint8 [P, N]."""
+    known = [np.all(each.bytes_of(each.allocation.storage.written), axis=-1) for each in pieces(core, tensor)]
+    return _joined(known).reshape(tensor.shape[0], -1).astype(np.uint8)
 
 
-def set_written(tensor: NkiTensor, flags: np.ndarray) -> None:
-    """Say which bytes of a tile count as written, [P, bytes]."""
-    known = tensor.bytes_of(tensor.allocation.storage.written)
-    known[...] = flags.reshape(known.shape)
+def set_written(core: NeuronCore, tensor: NkiTensor, flags: np.ndarray) -> None:
+    """Say which elements of a tile count as written, [P, N]."""
+    views = pieces(core, tensor)
+    for each, part in zip(views, _split(flags.reshape(tensor.shape), len(views)), strict=True):
+        each.bytes_of(each.allocation.storage.written)[...] = part[..., np.newaxis]
 
 
 def sent(core: NeuronCore, tensor: NkiTensor) -> tuple[np.ndarray, np.ndarray]:
@@ -115,6 +122,8 @@ def received(core: NeuronCore, tensor: NkiTensor, data: np.ndarray, written: np.
 
 def _mark(core: NeuronCore, tensor: NkiTensor) -> None:
     storage, of = tensor.allocation.storage, tensor.bytes_of
+    if tensor.allocation.matmul is not None:
+        np.minimum(tensor.matmul_written(), MATMUL_BEFORE, out=tensor.matmul_written())
     of(storage.written)[...] = True
     if storage.owner is not None:
         of(storage.owner)[...] = tensor.allocation.number

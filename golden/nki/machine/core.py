@@ -12,14 +12,23 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bitpath.golden.nki.declarations.errors import NkiWarning, invalid, kernel_line
-from bitpath.golden.nki.machine.timeline import Executed, NkiInstruction
+from bitpath.golden.nki.declarations.errors import UNDEFINED, NkiValidationError, NkiWarning, invalid, kernel_line
+from bitpath.golden.nki.declarations.releases import NEWEST, Release
+from bitpath.golden.nki.machine.release import named_release
+from bitpath.golden.nki.machine.timeline import RATES, Executed, NkiInstruction
 from bitpath.golden.nki.memory.dtypes import STORED, dtype_name, is_float
-from bitpath.golden.nki.memory.storage import Allocation, Allocator, MemoryRegion, Storage
+from bitpath.golden.nki.memory.storage import Allocation, MemoryRegion, Storage
 from bitpath.golden.nki.memory.tensor import NkiTensor
+from bitpath.golden.scalar.checked import check_choice, member
+from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA, CollectiveAlgorithm
 from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES, PSUM_PARTITION_BYTES
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, ScaleRule
-from bitpath.golden.trainium3.declarations.vector import SumOrder
+from bitpath.golden.trainium3.declarations.rates import CoreRates
+from bitpath.golden.trainium3.declarations.vector import (
+    TRAINIUM3_EXPONENTIAL,
+    TRAINIUM3_EXPONENTIAL_OF_DST,
+    SumOrder,
+)
 
 # Options of a run: the machine, its numerics, and how strict the model is.
 
@@ -41,13 +50,13 @@ class Limits:
     version : the generation.
     partition_bytes : bytes of an SBUF partition.
     usable_bytes : those that kernels may allocate.
-    most_moving : columns of a matmul's moving operand, by bytes of the result's element.
+    most_moving : columns of a matmul's moving operand, by bytes of the result's element; None where the release says.
     """
 
     version: nc_version
     partition_bytes: int
     usable_bytes: int
-    most_moving: dict[int, int]
+    most_moving: dict[int, int] | None
 
 
 KIB = 1024
@@ -55,12 +64,16 @@ _RESERVED = 16 * KIB + 8
 """Bytes of a partition that kernels leave free. Inferred: kernels subtract them."""
 LIMITS = {
     "trn2": Limits(nc_version.gen3, 224 * KIB, 224 * KIB - _RESERVED, {4: 512, 2: 512}),
-    "trn3": Limits(nc_version.gen4, 256 * KIB, 256 * KIB - _RESERVED, {4: 4096, 2: 8192}),
+    "trn3": Limits(nc_version.gen4, 256 * KIB, 256 * KIB - _RESERVED, None),
 }
 """Limits by platform target."""
 TARGET = "NEURON_PLATFORM_TARGET_OVERRIDE"
 """The vendor's environment variable. Ref: "NKI simulator" guide."""
+EXPONENTIALS = {each.name: each.numerics for each in (TRAINIUM3_EXPONENTIAL, TRAINIUM3_EXPONENTIAL_OF_DST)}
+"""Numerics of VectorE's exponential by preset."""
 ALIASES = {"gen3": "trn2", "gen4": "trn3"}
+RELEASE: ContextVar[str | Release] = ContextVar("release", default=NEWEST)
+"""The release of runs whose options name none."""
 
 
 @dataclass(frozen=True)
@@ -71,27 +84,37 @@ class Options:
     ----------
     target : "trn3" or "trn2", whose limits hold; what the environment variable :data:`TARGET` says, or "trn3". The numerics
         are Trainium3's.
-    strict : whether warnings are errors: unwritten and aliased reads, races, undefined accumulation, invalid arguments.
+    release : a name in `RELEASES` or a record: parameters, limits and rules of NKI's instructions.
+    strict : whether undefined behaviour, :data:`UNDEFINED`, is an error.
+    accepted : its kinds of which a strict run only warns.
     new_memory : what memory without an address holds at first: "nan", and 4 in integers, or "zero", for kernels that
         multiply what nothing has written by 0.
-    strict_memory : whether a tensor that finds no place is an error; else it gets memory of its own.
-    scale_rule : rule of quantize_mx's scales.
+    strict_memory : whether it is an error that tensors in use at one time do not fit; else a warning.
+    scale_rule : rule of quantize_mx's scales; None for the release's.
     sum_order : order of sums along the free dimensions.
-    cycles : preset of the cycle rules: "trainium3" or "trn2_doc".
+    exponential : preset of exponential's numerics, a name of `EXPONENTIALS`: what its row sum adds where dst is narrower than FP32.
+    collectives : algorithm of the collectives that reduce, a member or its value: the order of their additions.
+    cycles : rates of the instructions: "trainium3", "trainium2" or "trn2_doc", which is Trainium2 by the printed costs alone;
+        those of the target by default.
     sub_version : revision of the silicon, which ``get_nc_sub_version`` returns.
-    dma_start : cycles of 1.2 GHz that each DMA instruction takes beside its bytes.
+    dma_start : cycles of 1.2 GHz from a DMA's trigger to its first byte; documented.
     """
 
     target: str = field(default_factory=lambda: os.environ.get(TARGET, "trn3"))
     strict: bool = False
+    accepted: tuple[str, ...] = ()
     new_memory: str = "nan"
     strict_memory: bool = False
-    scale_rule: ScaleRule = ScaleRule.OCP
+    scale_rule: ScaleRule | None = None
     sum_order: SumOrder = SumOrder.SERIAL
-    cycles: str = "trainium3"
-    dma_start: int = 0
+    exponential: str = TRAINIUM3_EXPONENTIAL.name
+    collectives: CollectiveAlgorithm = CollectiveAlgorithm.MESH
+    cycles: str = ""
+    dma_start: int = TRAINIUM3_DMA.numerics.start_cycles
     sub_version: int = 0
+    release: str | Release = field(default_factory=RELEASE.get)
     limits: Limits = field(init=False)
+    own_release: Release = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         target = ALIASES.get(self.target, self.target)
@@ -99,14 +122,30 @@ class Options:
             raise ValueError(f"target must be trn3 (gen4) or trn2 (gen3), not {self.target!r}")
         if self.new_memory not in ("nan", "zero"):
             raise ValueError(f"new_memory must be nan or zero, not {self.new_memory!r}")
+        if not set(self.accepted) <= set(UNDEFINED):
+            raise ValueError(f"accepted must be of {', '.join(UNDEFINED)}, not {self.accepted!r}")
+        if self.cycles not in ("", *RATES):
+            raise ValueError(f"cycles must be {', '.join(RATES)}, not {self.cycles!r}")
+        check_choice("exponential", self.exponential, EXPONENTIALS)
+        object.__setattr__(self, "collectives", member("collectives", self.collectives, CollectiveAlgorithm))
         object.__setattr__(self, "limits", LIMITS[target])
+        object.__setattr__(self, "own_release", named_release(self.release))
+
+    @property
+    def rates(self) -> CoreRates:
+        """Clocks and rates of the engines."""
+        return RATES[self.cycles or ("trainium3" if self.limits.version is nc_version.gen4 else "trainium2")]
 
 
-# Two cores that run by turns: a core runs until it waits for the other, so that every run is the same.
+# Cores that run by turns: a core runs until it waits for others, so that every run is the same.
 
 
 class Stopped(BaseException):
-    """The other core has failed, and this one stops with it."""
+    """Another core has failed, and this one stops with it."""
+
+
+Offer = tuple[tuple[int, ...], tuple]
+"""Cores of a meeting, and what they meet for."""
 
 
 class Turns:
@@ -114,13 +153,17 @@ class Turns:
 
     Parameters
     ----------
-    cores : number of cores.
+    names : of the cores, as errors say them.
     """
 
-    def __init__(self, cores: int):
-        self._turn = [threading.Semaphore(int(core == 0)) for core in range(cores)]
-        self._offers: dict[int, tuple[Any, Any]] = {}
+    def __init__(self, names: Sequence[str]):
+        self.names = names
+        self._turn = [threading.Semaphore(int(core == 0)) for core in range(len(names))]
+        self._offers: dict[int, Offer] = {}
+        self._given: dict[int, Any] = {}
+        self._found: dict[int, tuple[int, Any]] = {}
         self._done: set[int] = set()
+        self._meetings = 0
         self.failed = False
 
     def begin(self, core: int) -> None:
@@ -130,39 +173,75 @@ class Turns:
     def end(self, core: int) -> None:
         """Give the turn away for good."""
         self._done.add(core)
-        self._turn[1 - core].release()
+        others = [each for each in self._behind(core) if each not in self._done]
+        ready = [each for each in others if self.failed or each not in self._offers]
+        for each in (ready or others)[:1]:
+            self._turn[each].release()
 
-    def meet(self, core: int, what: tuple, given: Any) -> Any:
-        """Wait until the other core meets for the same; return its value.
+    def meet(
+        self, core: int, cores: tuple[int, ...], what: tuple, given: Any, work: Callable[[dict[int, Any]], Any]
+    ) -> tuple[int, Any]:
+        """Wait until all cores meet for the same; return the meeting's number, from 1 on, and the work's result.
 
-        Raises NkiValidationError if it has ended, or meets for something else: neither would ever go on.
+        The last core does the work, on what each has given, before any goes on.
+
+        Raises NkiValidationError if no core can go on.
         """
-        other = 1 - core
-        if other in self._offers:
-            their, found = self._offers[other]
-            if their != what:
-                raise invalid(f"{what[0]}: core {core} waits in {what} while core {other} waits in {their}")
-            self._offers[core] = what, given
-            self._pass(core)
-            return found
-        if other in self._done:
-            raise invalid(f"{what[0]}: core {core} waits in {what}, and core {other} has ended")
-        self._offers[core] = what, given
-        self._pass(core)
-        if other not in self._offers:
-            raise invalid(f"{what[0]}: core {core} waits in {what}, and core {other} has ended")
-        found = self._offers[other][1]
-        self._offers.clear()
-        return found
+        self._offers[core], self._given[core] = (cores, what), given
+        if all(self._offers.get(each) == (cores, what) for each in cores):
+            self._meetings += 1
+            found = work({each: self._given.pop(each) for each in cores})
+            for each in cores:
+                del self._offers[each]
+                self._found[each] = self._meetings, found
+            ready = [min(cores)]
+        else:
+            ready = [each for each in self._behind(core) if each not in self._offers and each not in self._done]
+        if ready and ready[0] != core:
+            self._turn[ready[0]].release()
+            self._wait(core)
+        if core not in self._found:
+            raise invalid(self._deadlock(core))
+        return self._found.pop(core)
 
-    def _pass(self, core: int) -> None:
-        self._turn[1 - core].release()
-        self._wait(core)
+    def _behind(self, core: int) -> list[int]:
+        """Return the other cores in the order of their turns."""
+        count = len(self.names)
+        return [(core + step) % count for step in range(1, count)]
+
+    def _deadlock(self, core: int) -> str:
+        """Return why a core waits in vain."""
+        cores, what = self._offers[core]
+        other = next(each for each in cores if self._offers.get(each) != (cores, what))
+        waits = f"{what[0]}: {self.names[core]} waits in {what}"
+        if other in self._done:
+            return f"{waits}, and {self.names[other]} has ended"
+        return f"{waits} while {self.names[other]} waits in {self._offers[other][1]}"
 
     def _wait(self, core: int) -> None:
         self._turn[core].acquire()
         if self.failed:
             raise Stopped
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tensor of SBUF or PSUM without an address, as a core allocated it.
+
+    Attributes
+    ----------
+    core, buffer : where it lies.
+    storage : number of its storage.
+    name, line : of the kernel.
+    partition_bytes : bytes of a partition.
+    """
+
+    core: int
+    buffer: str
+    storage: int
+    name: str
+    line: str
+    partition_bytes: int
 
 
 UNWRITTEN_INTEGER = 4
@@ -171,34 +250,42 @@ UNWRITTEN_INTEGER = 4
 
 @dataclass(eq=False)
 class Machine:
-    """One or two cores that share HBM tensors.
+    """One or two cores that share HBM tensors: a rank of a launch.
 
     Attributes
     ----------
     options : of the run.
     size : cores.
+    rank, ranks : number of this rank, and of all.
     instructions : all that have run, in their order.
+    tiles : all tensors on chip without an address, in the order of their allocation.
     messages : warnings, each once, in their order.
     shared : shared HBM tensors by the number of the call that allocated them, which all cores do in one order.
     barriers : barriers so far.
-    turns : hands the turn between two cores; None for one.
+    turns : hands the turn between the cores of all ranks; None for one.
     watch : gets each instruction with its values; None for nobody.
     """
 
     options: Options
     size: int
+    rank: int = 0
+    ranks: int = 1
     instructions: list[NkiInstruction] = field(default_factory=list)
+    tiles: list[Tile] = field(default_factory=list)
     messages: dict[str, str] = field(default_factory=dict)
     shared: dict[int, NkiTensor] = field(default_factory=dict)
     barriers: int = 0
     turns: Turns | None = None
     watch: Callable[[Executed], None] | None = None
 
-    def warn(self, kind: str, sentence: str) -> None:
-        """Keep a warning, once for each kind and line of the kernel; raise it in a strict run."""
-        line = kernel_line()
-        if self.options.strict:
-            raise invalid(sentence)
+    def warn(self, kind: str, sentence: str, line: str = "", *, error: bool = False) -> None:
+        """Keep a warning, once for each kind and line of the kernel, by default the present one; raise it in a strict run.
+
+        With ``error`` raise it in any run.
+        """
+        line = line or kernel_line()
+        if error or (self.options.strict and kind not in self.options.accepted):
+            raise NkiValidationError(f"{sentence} ({line})")
         key = f"{kind} {line}"
         if key not in self.messages:
             self.messages[key] = f"{sentence} ({line})"
@@ -210,11 +297,13 @@ class NeuronCore:
 
     Attributes
     ----------
-    machine, number : what it belongs to, and which of its cores it is.
+    machine, number : what it belongs to, and its number among the cores of all ranks.
     grid : whether the launch gave a grid, if only of one core.
     sbuf, psum : bytes.
     scalar_registers, vector_registers : accumulators of ScalarE and VectorE, float32 [128].
-    meetings : meetings with the other core so far.
+    defined : whether something has set each of them, by engine, bool [128].
+    blocks : ``no_reorder`` blocks so far.
+    ordered : number of the present ``no_reorder`` block, 0 outside.
     lists : "tensor" or "vector": whose lists of offsets the present instruction reads.
     """
 
@@ -223,14 +312,11 @@ class NeuronCore:
         limits = machine.options.limits
         self.sbuf = Storage.empty("SBUF", PARTITIONS, limits.partition_bytes, owned=True)
         self.psum = Storage.empty("PSUM", PARTITIONS, PSUM_PARTITION_BYTES, owned=True)
-        self._allocators = {
-            "sbuf": Allocator(limits.usable_bytes, 64),
-            "psum": Allocator(self.psum.row_bytes, PSUM_BANK_BYTES),
-        }
         self.scalar_registers = np.zeros(PARTITIONS, np.float32)
         self.vector_registers = np.zeros(PARTITIONS, np.float32)
+        self.defined = {engine: np.zeros(PARTITIONS, bool) for engine in ("scalar", "vector")}
         self.random: dict[str, Any] = {}
-        self.meetings = 0
+        self.ordered = self.blocks = 0
         self.lists: Literal["tensor", "vector"] = "vector"
         self._shared_calls = 0
         self._names = 0
@@ -239,15 +325,17 @@ class NeuronCore:
     def options(self) -> Options:
         return self.machine.options
 
-    def meet(self, what: tuple, given: Any) -> Any:
-        """Wait for the other core, which meets for the same; return its value."""
-        assert self.machine.turns is not None
-        self.meetings += 1
-        return self.machine.turns.meet(self.number, what, given)
+    @property
+    def place(self) -> int:
+        """Number of the core in its rank."""
+        return self.number % self.machine.size
 
-    def high_water(self) -> dict[str, int]:
-        """Return the most bytes of a partition that tensors of SBUF and of PSUM reached."""
-        return {name: each.high for name, each in self._allocators.items()}
+    def meet(
+        self, cores: tuple[int, ...], what: tuple, given: Any, work: Callable[[dict[int, Any]], Any]
+    ) -> tuple[int, Any]:
+        """Wait for other cores, which meet for the same; return the meeting's number and the work's result."""
+        assert self.machine.turns is not None
+        return self.machine.turns.meet(self.number, cores, what, given, work)
 
     def allocate(
         self, shape: Sequence[int], dtype: Any, buffer: Any, name: str = "", address: tuple[int, int] | None = None
@@ -271,25 +359,20 @@ class NeuronCore:
     ) -> NkiTensor:
         if len(shape) < 2 or shape[0] > PARTITIONS:
             raise invalid(f"{name}: shape must have 1 to {PARTITIONS} partitions and a free dimension, not {shape}")
-        size, storage = STORED[dtype].itemsize, self.sbuf if buffer == "sbuf" else self.psum
-        length, allocator = prod(shape[1:]) * size, self._allocators[buffer]
-        partition, byte = (0, allocator.place(length)) if address is None else map(int, address)
-        if byte is None:
-            sentence = f"{name}: {length} bytes a partition do not fit into {storage.name}"
-            if self.options.strict_memory:
-                raise invalid(sentence)
-            self.machine.warn("spilled", f"{sentence}; it gets memory of its own")
-            storage = Storage.empty(f"{storage.name} beyond its end", PARTITIONS, length, owned=True)
-            byte = 0
-        if address is not None:
-            self._check_address(storage, name, partition, byte, shape[0], length, size)
-        made = Allocation(buffer, storage, partition, byte, shape[0], length, dtype, address is not None, name)
-        box = slice(partition, partition + shape[0]), slice(byte, byte + length)
-        storage.written[box] = False
-        if storage in (self.sbuf, self.psum):
-            allocator.take(made)
+        size, line = STORED[dtype].itemsize, kernel_line()
+        length = prod(shape[1:]) * size
+        most = self.options.limits.usable_bytes if buffer == "sbuf" else PSUM_PARTITION_BYTES
+        if length > most:
+            raise invalid(f"{name}: {length} bytes a partition do not fit into {buffer.upper()}, which has {most}")
         if address is None:
-            storage.data[box] = np.tile(_filler(dtype, self.options.new_memory), length // size)
+            storage, partition, byte = Storage.empty(f"{buffer.upper()} ({name})", shape[0], length), 0, 0
+            storage.data[:] = np.tile(_filler(dtype, self.options.new_memory), length // size)
+            self.machine.tiles.append(Tile(self.number, buffer, storage.number, name, line, length))
+        else:
+            storage, (partition, byte) = self.sbuf if buffer == "sbuf" else self.psum, map(int, address)
+            self._check_address(storage, name, partition, byte, shape[0], length, size)
+            storage.written[partition : partition + shape[0], byte : byte + length] = False
+        made = Allocation(buffer, storage, partition, byte, shape[0], length, dtype, address is not None, name, line)
         return _fresh(made, dtype, shape)
 
     def _check_address(
@@ -316,18 +399,20 @@ class NeuronCore:
                         f"{name}: both cores must allocate the same shared tensor, not {shape} after {present.shape}"
                     )
                 return present
-        made = hbm_tensor(shape, dtype, region.value, name, shared=is_shared)
+        made = hbm_tensor(shape, dtype, region.value, name, kernel_line(), shared=is_shared)
         made.allocation.storage.data[:] = np.tile(_filler(dtype, self.options.new_memory), prod(shape))
         if is_shared:
             self.machine.shared[self._shared_calls] = made
         return made
 
 
-def hbm_tensor(shape: Sequence[int], dtype: str, buffer: str, name: str, *, shared: bool = False) -> NkiTensor:
+def hbm_tensor(
+    shape: Sequence[int], dtype: str, buffer: str, name: str, line: str = "", *, shared: bool = False
+) -> NkiTensor:
     """Return an HBM tensor of unwritten bytes."""
     length = prod(shape) * STORED[dtype].itemsize
     storage = Storage.empty(f"HBM ({name})", 1, length, shared=shared)
-    return _fresh(Allocation(buffer, storage, 0, 0, 1, length, dtype, False, name), dtype, shape)
+    return _fresh(Allocation(buffer, storage, 0, 0, 1, length, dtype, False, name, line), dtype, shape)
 
 
 def _fresh(allocation: Allocation, dtype: str, shape: Sequence[int]) -> NkiTensor:

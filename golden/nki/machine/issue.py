@@ -3,21 +3,26 @@
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from math import prod
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.nki.declarations.errors import NkiValidationError, invalid, kernel_line
+from bitpath.golden.nki.declarations.releases import Release
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import NeuronCore, nc_version, present_core
-from bitpath.golden.nki.machine.timeline import LEAST_DYNAMIC, RULES, CycleRules, Executed, NkiInstruction
-from bitpath.golden.nki.memory.dtypes import STORED, X4
+from bitpath.golden.nki.machine.release import as_parameters
+from bitpath.golden.nki.machine.timeline import CLOCK_MHZ, LEAST_DYNAMIC, Executed, NkiInstruction
+from bitpath.golden.nki.memory.dtypes import STORED, X4, is_float
 from bitpath.golden.nki.memory.storage import Access
 from bitpath.golden.nki.memory.tensor import Columns, Indirect, NkiTensor, merged
 from bitpath.golden.trainium3.declarations.memory import PARTITION_STARTS
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT
+from bitpath.golden.trainium3.declarations.rates import CoreRates
+from bitpath.golden.trainium3.dma.schedule import QueueConfig
+from bitpath.golden.trainium3.vector.rates import lane_width
 
 # Views that share bytes at a shift: an instruction may overwrite elements that it still has to read.
 #
@@ -58,12 +63,16 @@ class Issue:
     opcode : its name.
     cycles, engine : to be set by the instruction.
     meeting : number of the meeting of both cores that it is part of; 0 for none.
+    queue : of a DMA.
     """
 
     def __init__(self, core: NeuronCore, opcode: str, name: str):
         self.core, self.opcode, self.name = core, opcode, name
+        self.queue = QueueConfig()
         self.engine, self.cycles, self.meeting, self._least = "sync", 1, 0, 1
         core.lists = "tensor" if opcode.startswith("nc_matmul") else "vector"
+        self._more: dict[str, Any] = {}
+        self._ordered = {f"block {core.ordered}"} if core.ordered else set()
         self._sources: list[NkiTensor] = []
         self._reads: list[Access] = []
         self._writes: list[Access] = []
@@ -73,8 +82,12 @@ class Issue:
         self._results: dict[str, np.ndarray] = {}
 
     @property
-    def rules(self) -> CycleRules:
-        return RULES[self.core.options.cycles]
+    def rates(self) -> CoreRates:
+        return self.core.options.rates
+
+    @property
+    def release(self) -> Release:
+        return self.core.options.own_release
 
     def fail(self, sentence: str) -> NkiValidationError:
         """Return the error of a broken rule."""
@@ -84,22 +97,52 @@ class Issue:
         """Say which choices the result depends on."""
         self._keys.update(keys)
 
-    def on(self, engine: str, cycles: int) -> None:
-        """Set the engine and the cycles."""
-        self.engine, self.cycles = engine, int(cycles)
+    def keeps_order(self, *names: str) -> None:
+        """Say that the instruction shares registers or generators with others of its engine."""
+        self._ordered.update(names)
+
+    def on(self, engine: str, cycles: int, **more: Any) -> None:
+        """Set the engine, the cycles, and other fields of the record."""
+        self.engine, self.cycles, self._more = engine, int(cycles), more
+
+    def transfer(self, loads: dict[int, int], *, share: float = 1.0, factor: int = 1) -> None:
+        """Set the cycles of a DMA: the bytes of each DMA engine, at a share of its rate, ``factor`` times."""
+        rate = share * self.rates.dma_achieved_gb_per_s * 1000 / CLOCK_MHZ
+        shares = {engine: factor * ceil(size / rate) for engine, size in loads.items()}
+        self.on("dma", max(shares.values(), default=0), shares=shares, wait=self.core.options.dma_start)
 
     def meet(self, what: tuple, given: Any) -> Any:
-        """Wait for the other core, which meets for the same; return its value."""
-        found = self.core.meet(what, given)
-        self.meeting = self.core.meetings
+        """Wait for the other core of the rank, which meets for the same; return its value."""
+        first = self.core.number - self.core.place
+        found = self.join((first, first + 1), what, given, dict)
+        return found[2 * first + 1 - self.core.number]
+
+    def join(self, cores: tuple[int, ...], what: tuple, given: Any, work: Callable[[dict[int, Any]], Any]) -> Any:
+        """Wait for other cores, which meet for the same; return the result of the work that the last one does."""
+        self.meeting, found = self.core.meet(cores, what, given, work)
         return found
 
-    def elementwise(self, engine: str, *tensors: Any, factor: int = 1, extra: int = 0) -> None:
-        """Set engine and cycles of an instruction on tiles: max(64, factor * N / w) + extra."""
-        self.on(
+    def elementwise(self, engine: str, *tensors: Any, factor: int = 1, extra: int = 0, halved: bool = False) -> None:
+        """Set engine and cycles of an instruction on tiles: max(64, factor * N / w) + extra, with half of N if halved."""
+        views = [each for each in tensors if isinstance(each, NkiTensor)]
+        n = -(-free_size(*views) // (2 if halved else 1))
+        self.on(engine, max(self.rates.interval, -(-factor * n // self._width(engine, views))) + extra)
+
+    def _width(self, engine: str, views: Sequence[NkiTensor]) -> int:
+        """Return w, the elements of a lane and cycle: 1 with columns by index; a stride above 16 bytes halves it."""
+        rates = self.rates
+        if any(isinstance(each.indices, Columns) for each in views):
+            return 1
+        strides = [each.itemsize * abs(_innermost(each)) for each in views]
+        op = {"nc_transpose": "transpose"}.get(self.opcode, self.opcode)
+        width = lane_width(
+            rates,
             engine,
-            self.rules.elementwise(engine, free_size(*tensors), *byte_sizes(*tensors), factor=factor, extra=extra),
+            op,
+            narrow=all(is_float(each.dtype) and each.itemsize in rates.narrow_bytes for each in views),
+            fast=all(each.allocation.buffer == "sbuf" and _innermost(each) == 1 for each in views),
         )
+        return max(1, width // 2) if engine != "gpsimd" and max(strides) > rates.stride_bytes else width
 
     def check(
         self,
@@ -142,6 +185,8 @@ class Issue:
 
     def _check_indices(self, name: str, indices: Indirect | Columns) -> None:
         if isinstance(indices, Columns):
+            if not self.release.has_columns:
+                raise self.fail(f"{name}: must have no columns by index in release {self.release.sdk}")
             first = indices.index.partition
             if first % QUADRANT:
                 raise self.fail(f"{name}: its index must start at a multiple of {QUADRANT} partitions, not at {first}")
@@ -248,9 +293,18 @@ class Issue:
         """Return the partitions of a tile, by which registers and generators are numbered."""
         return slice(tensor.partition, tensor.partition + tensor.shape[0])
 
-    def registers(self, engine: str, tensor: NkiTensor) -> np.ndarray:
-        """Return a copy of the accumulators of ScalarE or VectorE for a tile's partitions, [P]."""
+    def registers(self, engine: str, tensor: NkiTensor, *, used: bool = True) -> np.ndarray:
+        """Return a copy of the accumulators of ScalarE or VectorE for a tile's partitions, [P].
+
+        Warn if they are ``used`` and undefined: nothing has set them, or, on VectorE, an instruction has left them idle since.
+        Ref: ``nki.isa.select_reduce``, NKI 0.6: "Always use reset_reduce after any operations that ran with idle mode".
+        """
         own = self.core.scalar_registers if engine == "scalar" else self.core.vector_registers
+        if used and not self.core.defined[engine][self.rows(tensor)].all():
+            self.core.machine.warn(
+                "accumulator",
+                f"{self.opcode}: accumulators are read that nothing has set since the start or an idle reduce_cmd",
+            )
         return own[self.rows(tensor)].copy()
 
     def accumulated(
@@ -261,13 +315,19 @@ class Issue:
         None means an instruction that does not use them: VectorE's are undefined behind it, here NaN.
         """
         own = self.core.scalar_registers if engine == "scalar" else self.core.vector_registers
+        present = own[self.rows(tensor)]
+        kept = engine == "scalar" if after is None else np.array_equal(present, after.reshape(-1), equal_nan=True)
+        if not kept or reduce_res is not None:
+            self.keeps_order("registers")
         if after is not None:
             own[self.rows(tensor)] = after.reshape(-1)
+            self.core.defined[engine][self.rows(tensor)] = True
         elif engine == "vector":
             own[self.rows(tensor)] = np.nan
+            self.core.defined[engine][self.rows(tensor)] = False
         if reduce_res is not None:
             view = self.check("reduce_res", reduce_res)
-            values = own[self.rows(tensor)] if shown is None else shown
+            values = self.registers(engine, tensor) if shown is None else shown
             self._sources.clear()  # a second instruction reads the registers
             self.put("reduce_res", view, trainium3.cast(np.ascontiguousarray(values).reshape(-1, 1), self.result(view)))
 
@@ -293,6 +353,9 @@ class Issue:
             reads=tuple(self._reads),
             writes=tuple(self._writes),
             meeting=self.meeting,
+            queue=self.queue,
+            ordered=frozenset(self._ordered),
+            **self._more,
         )
         machine = self.core.machine
         machine.instructions.append(made)
@@ -306,15 +369,16 @@ def free_size(*tensors: Any) -> int:
     return max(prod(each.shape[1:]) for each in tensors if isinstance(each, NkiTensor))
 
 
-def byte_sizes(*tensors: Any) -> list[int]:
-    """Return the bytes of an element of each operand that is a tensor."""
-    return [each.itemsize for each in tensors if isinstance(each, NkiTensor)]
+def _innermost(tensor: NkiTensor) -> int:
+    """Return the innermost stride in elements; 1 where a partition has one element."""
+    dims = merged(tensor.dims)
+    return dims[-1][1] if dims else 1
 
 
 def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:
     """Make an instruction of a function whose first parameter is its `Issue`; it takes ``name`` too, and returns its record.
 
-    Errors of golden become NkiValidationError with the kernel's line.
+    The release of the run decides the parameters. Errors of golden become NkiValidationError with the kernel's line.
     """
     opcode = function.__name__
 
@@ -322,16 +386,18 @@ def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:
     def run(*args: Any, name: str | None = None, **kwargs: Any) -> NkiInstruction:
         issue = Issue(present_core(), opcode, name or "")
         try:
-            function(issue, *args, **kwargs)
+            given = as_parameters(issue.release, opcode, names, args, kwargs)
+            function(issue, **given)
         except NkiValidationError:
             raise
         except NotImplementedError:
             raise
         except (TypeError, ValueError) as error:
             raise invalid(f"{opcode} {error}") from error
-        return issue.finish(lambda: own.bind(issue, *args, **kwargs).arguments)
+        return issue.finish(lambda: own.bind(issue, **given).arguments)
 
     own = inspect.signature(function)
+    _, *names = own.parameters
     shown = [
         *list(own.parameters.values())[1:],
         inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None),

@@ -1,6 +1,5 @@
 """Bytes of a memory, and the state of each: whether, by which allocation and by which core it was written."""
 
-import weakref
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import count
@@ -12,6 +11,7 @@ from bitpath.golden.nki.declarations.errors import invalid
 Place = tuple[int, tuple[int, ...], tuple[int, ...]]
 """A first byte, nums and byte steps."""
 NOBODY = -1
+MATMUL_BEFORE, MATMUL_LAST = 1, 2
 _numbers = count(1)
 
 
@@ -78,10 +78,7 @@ def _meet(first: tuple[int, int], second: tuple[int, int]) -> bool:
     return max(first[0], second[0]) < min(first[1], second[1])
 
 
-# Places of tensors: addresses that a kernel gives, or the first place that is free.
-#
-# Ref: "NKI migration guide" and "NKI memory overview", AWS Neuron documentation, 2026-08. First fit, and memory of their own for
-# tensors that do not fit, are chosen: the vendor's compiler places and spills as it likes.
+# Allocations: bytes at an address that a kernel gives, or in memory of their own; `placement` finds places for those.
 
 
 @dataclass(eq=False)
@@ -91,12 +88,14 @@ class Allocation:
     Attributes
     ----------
     buffer : its memory: "sbuf", "psum", "shared_hbm" or "private_hbm".
-    storage, partition, byte : where it begins.
+    storage, partition, byte : where it begins; without an address at the start of a storage of its own.
     partitions, partition_bytes : its size; one partition in HBM.
     dtype : of its elements, as allocated.
     addressed : whether the kernel gave the address.
     name : as errors say it.
-    matmul : True for each byte that a matmul has written since the allocation, [partitions, bytes]; None before the first.
+    line : of the kernel, where it was allocated; "" for a kernel's argument.
+    matmul : :data:`MATMUL_LAST` for each byte that a matmul wrote last, :data:`MATMUL_BEFORE` where something else has written
+        since, 0 where no matmul has written since the allocation, uint8 [partitions, bytes]; None before the first.
     """
 
     buffer: str
@@ -108,6 +107,7 @@ class Allocation:
     dtype: str
     addressed: bool
     name: str
+    line: str = ""
     matmul: np.ndarray | None = None
     number: int = field(default_factory=lambda: next(_numbers))
 
@@ -117,39 +117,8 @@ class Allocation:
 
     def matmul_bytes(self) -> np.ndarray:
         if self.matmul is None:
-            self.matmul = np.zeros((self.partitions, self.partition_bytes), bool)
+            self.matmul = np.zeros((self.partitions, self.partition_bytes), np.uint8)
         return self.matmul
-
-
-class Allocator:
-    """First-fit placement in a memory's partitions; a place is free again when its last tensor is gone.
-
-    Parameters
-    ----------
-    size : bytes of a partition that may be used.
-    unit : places start at multiples of it.
-    """
-
-    def __init__(self, size: int, unit: int):
-        self.size, self.unit = size, unit
-        self.taken: dict[int, tuple[int, int]] = {}
-        self.high = 0
-
-    def place(self, length: int) -> int | None:
-        """Return the first byte of a free place, or None."""
-        first = 0
-        for start, end in sorted(self.taken.values()):
-            if start - first >= length:
-                break
-            first = max(first, -(-end // self.unit) * self.unit)
-        return first if first + length <= self.size else None
-
-    def take(self, allocation: Allocation) -> None:
-        """Keep an allocation's bytes taken as long as it lives."""
-        end = allocation.byte + allocation.partition_bytes
-        self.taken[allocation.number] = allocation.byte, end
-        self.high = max(self.high, end)
-        weakref.finalize(allocation, self.taken.pop, allocation.number, None)
 
 
 # Memories of a core, as ``nl`` names them.

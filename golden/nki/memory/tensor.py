@@ -570,7 +570,7 @@ class NkiTensor:
         return per_byte(array, (first, nums, steps), self.itemsize)
 
     def matmul_written(self) -> np.ndarray:
-        """Return which elements a matmul has written since the allocation, which may be written, bool [shape]."""
+        """Return whether a matmul has written each element, as `Allocation.matmul` says; it may be written, uint8 [shape]."""
         own = self.allocation
         return per_byte(own.matmul_bytes(), self._place(own.partition_bytes), 1)[..., 0]
 

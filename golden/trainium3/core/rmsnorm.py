@@ -1,6 +1,7 @@
 """RMSNorm-Quant on the engines, instruction by instruction, and the vendor's reference in FP32."""
 
 from fractions import Fraction
+from math import prod
 from typing import Literal
 
 import numpy as np
@@ -11,9 +12,8 @@ from bitpath.golden.arrays.parallel import cuts, in_parallel
 from bitpath.golden.formats.catalogue import BF16, E4M3, E4M3FN, FP16, FP32
 from bitpath.golden.trainium3.declarations.vector import (
     COLUMN_TILE,
-    MAX_BATCH,
     MAX_HIDDEN,
-    MAX_SEQUENCE,
+    MAX_ROWS,
     ROW_TILE,
     SCALE_BYTES,
     TRAINIUM3_RMSNORM_QUANT,
@@ -140,16 +140,12 @@ def check_hidden(hidden: np.ndarray, name: str = "hidden") -> None:
     Raises
     ------
     TypeError : no array of bfloat16, float16 or float32.
-    ValueError : a dimension of 0 or beyond its limit, or other than two or three of them.
+    ValueError : a single dimension, no rows or more than `MAX_ROWS`, or H beyond its limit.
     """
     check_array(name, hidden, *(DTYPES[fmt] for fmt in (BF16, FP16, FP32)))
-    limits = {
-        3: (("B", MAX_BATCH), ("S", MAX_SEQUENCE), ("H", MAX_HIDDEN)),
-        2: (("rows", MAX_BATCH * MAX_SEQUENCE), ("H", MAX_HIDDEN)),
-    }
-    if hidden.ndim not in limits:
-        raise ValueError(f"{name} must have shape [B, S, H] or [rows, H], not {hidden.shape}")
-    for size, (axis, limit) in zip(hidden.shape, limits[hidden.ndim], strict=True):
+    if hidden.ndim < 2:
+        raise ValueError(f"{name} must have shape [..., H] of two dimensions or more, not {hidden.shape}")
+    for axis, size, limit in (("rows", prod(hidden.shape[:-1]), MAX_ROWS), ("H", hidden.shape[-1], MAX_HIDDEN)):
         if not 0 < size <= limit:
             raise ValueError(f"{name} must have {axis} from 1 to {limit}, not {size}")
 
@@ -233,8 +229,8 @@ def rmsnorm_quant(
 
     Parameters
     ----------
-    hidden : [B, S, H] with B up to 2, S up to 32768 and H up to 16384, or [rows, H] with up to 65536 rows; bfloat16,
-        float16 or float32, rounded to bfloat16 on its way in.
+    hidden : [..., H] with up to 65536 rows in all major dimensions together and H up to 16384; bfloat16, float16 or
+        float32, rounded to bfloat16 on its way in.
     gamma : [H] or [1, H], bfloat16 or float16; may be None with `quant_only`, which does not read it.
     eps : not negative; rounded to bfloat16.
     eps_placement : "kernel", ``1 / sqrt(mean + eps)``, or "golden", ``1 / (sqrt(mean) + eps)``.
@@ -253,7 +249,7 @@ def rmsnorm_quant(
 
     Returns
     -------
-    uint8 [B, S, H + 4] or [rows, H + 4]: codes, then the scale as FP32, lowest byte first. With "static" [.., H]. With
+    uint8 [..., H + 4]: codes, then the scale as FP32, lowest byte first. With "static" [.., H]. With
     `residual` also the sum that is normalised, bfloat16 of hidden's shape.
 
     Raises

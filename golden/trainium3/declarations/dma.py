@@ -2,10 +2,12 @@
 
 Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation, 2026-08 (here ARCH3), and that of Trainium2 (here
 ARCH2); "DMA overview" (here DMA) and "DMA bandwidth guide" (here BW) of the NKI guides; ``nki.isa`` reference pages, NKI 0.6
-(here ISA); the Neuron driver, 2026-08 (here DRV).
+(here ISA); "Intra-node Collective Communications with AWS Neuron", 2025-12-02 (here COLL); the Neuron driver, 2026-08
+(here DRV).
 """
 
 from dataclasses import dataclass
+from enum import Enum
 from fractions import Fraction
 
 from bitpath.golden.formats.sources import choices, chosen, documented, inferred, preset
@@ -28,6 +30,19 @@ MAX_BURST = (1 << 20) - 1
 """Largest burst of a class, in bytes."""
 MAX_SOURCES = 16
 """Most sources of a DMA computation."""
+CHIP_CORES = 8
+"""Cores of a chip: 8 ranks of one core, or 4 of two (ARCH3, COLL)."""
+
+
+class CollectiveAlgorithm(Enum):
+    """How a collective reduces the tensors of ranks: the order of its additions.
+
+    ``MESH`` reduces the ranks of each chip, then the chips' partial results. ``RING`` sends chunk c around the ring: rank
+    c + 1 begins, each rank adds its own chunk to what it has received, and rank c ends.
+    """
+
+    MESH = "mesh"
+    RING = "ring"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +113,19 @@ CHOICES = choices(
         "Indices of a DMA computation must be unique; rows outside the table are skipped on request": chosen(
             "ISA dma_compute: unique indices are the caller's promise; here they are checked"
         ),
+        "A collective reduces by the mesh algorithm; the ring is an option": documented(
+            "COLL: mesh below 1 MB, the ring is a fallback; larger messages take algorithms that are not modelled"
+        ),
+        "The ring's chunk c begins at rank c + 1 and ends at rank c, which adds its own chunk to what it received": documented(
+            "COLL, Ring ReduceScatter"
+        ),
+        "The mesh adds the ranks of a chip, then the chips' partial results, each in the order of the group": inferred(
+            "COLL, Mesh ReduceScatter, has the two steps; it does not say the order within one"
+        ),
+        "Each step of a collective adds in FP32, from left to right, and rounds once to the tensors' dtype": inferred(
+            "COLL: a step writes its result, by DMA; the data-types page has FP32 for integers"
+        ),
+        "A tensor that the ranks do not divide has longer chunks first in a ring": chosen("no document says"),
         "A queue of a lower priority number is served first, strictly": documented("ARCH3; ISA priority"),
         "Queues of one priority are served round robin, behind the one served last at that priority": chosen(
             "DMA: round robin in earlier generations; no document speaks of ties between priorities"

@@ -26,6 +26,8 @@ ACTIVATE2_OPERATIONS = (
 """Pairs (op0, op1) that activate2 takes. Ref: ISA activate2."""
 ACTIVATE2_REDUCTIONS = ("add", "max", "min", "abs_max", "abs_min")
 """Reductions of activate2. Ref: ARCH3, ISA activate2."""
+ACTIVATION_REDUCTIONS = ("add",)
+"""Reductions of activation and activation_reduce. Ref: ARCH3, ISA activation; ISA activation_reduce says so of v2 alone."""
 BN_STATS_ELEMENTS = 512
 """Most elements of a row of bn_stats. Ref: ISA bn_stats."""
 MAX8_VALUES = 8

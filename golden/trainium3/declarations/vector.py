@@ -108,9 +108,11 @@ GPSIMD_CHOICES = choices(
 
 
 MAX_BATCH = 2
-"""Largest B of a [B, S, H] input of RMSNorm-Quant."""
+"""Largest B of [B, S, H] in nki-library's kernel of RMSNorm-Quant."""
 MAX_SEQUENCE = 32768
-"""Largest S."""
+"""Its largest S."""
+MAX_ROWS = MAX_BATCH * MAX_SEQUENCE
+"""Most rows of the input, whose major dimensions are collapsed into one: the kernel's limit for [rows, H]."""
 MAX_HIDDEN = 16384
 """Largest H."""
 ROW_TILE = 128
@@ -344,6 +346,14 @@ TRAINIUM3_EXPONENTIAL = preset(
     sum_before_cast=(True, chosen("ISA's pseudo code adds dst and does not say whether before or after its rounding")),
 )
 """A table of 256 powers and a polynomial of degree two: within 0.6 ulp of FP32."""
+TRAINIUM3_EXPONENTIAL_OF_DST = TRAINIUM3_EXPONENTIAL.variant(
+    "trainium3_exponential_of_dst",
+    sum_before_cast=(
+        False,
+        inferred("ARCH3's pseudo code to the letter: row_max += dst, whose element is already cast"),
+    ),
+)
+"""The same powers; the running sum adds the elements of the destination, which differ where it is narrower than FP32."""
 
 XORWOW_STATES = 4
 """XORWOW states of a lane; element j of a request comes from state j mod 4."""
@@ -362,6 +372,7 @@ PRESETS = {
         TRAINIUM3_MATMUL,
         TRAINIUM2_BF16_PRODUCTS,
         TRAINIUM3_EXPONENTIAL,
+        TRAINIUM3_EXPONENTIAL_OF_DST,
     )
 }
 """Presets by name. They are of three numerics dataclasses."""
@@ -388,6 +399,9 @@ CHOICES = choices(
         ),
         "Pre-norm and residual come before the norm: pre_norm_gamma's RMSNorm in BF16, then a sum in FP32 rounded to BF16": inferred(
             "nki-library's torch reference of rmsnorm_quant, 2026-05, for the order; the roundings are those of the other steps"
+        ),
+        "RMSNorm-Quant takes any major dimensions of at most 65,536 rows together": documented(
+            "SPEC: all major dimensions are collapsed into one; the kernel's limit of B at most 2 is for [B, S, H] alone"
         ),
         "Row quantisation of a row with NaN, or of a normalised one with infinity, gives NaN in all elements and the scale": chosen(
             "what the declared operations give"

@@ -13,6 +13,7 @@ from bitpath.golden.trainium3.exact.dma import (
     dma_schedule,
     dma_transpose,
     read_add_write,
+    reduce_ranks,
 )
 from bitpath.golden.trainium3.exact.functions import exponential, power
 from bitpath.golden.trainium3.exact.gpsimd import (
@@ -105,6 +106,7 @@ __all__ = [
     "quantize_row",
     "quantize_row_static",
     "read_add_write",
+    "reduce_ranks",
     "reduce_row",
     "reference_row",
     "rmsnorm_row",

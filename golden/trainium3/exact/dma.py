@@ -10,11 +10,18 @@ from math import prod
 from typing import TypeVar
 
 from bitpath.golden.formats.catalogue import BF16, FP32, FloatFormat
-from bitpath.golden.scalar.checked import check_length, checked, integer
+from bitpath.golden.scalar.checked import check_choice, check_length, checked, integer
 from bitpath.golden.scalar.codec import decode
-from bitpath.golden.scalar.fp32 import add, convert
+from bitpath.golden.scalar.fp32 import add, convert, maximum, minimum
 from bitpath.golden.scalar.rounding import round_to_format, special_sum, term
-from bitpath.golden.trainium3.declarations.dma import DMA_QUEUES, PRIORITIES, TOKENS_PER_BYTE, TRAFFIC_CLASSES
+from bitpath.golden.trainium3.declarations.dma import (
+    CHIP_CORES,
+    DMA_QUEUES,
+    PRIORITIES,
+    TOKENS_PER_BYTE,
+    TRAFFIC_CLASSES,
+    CollectiveAlgorithm,
+)
 from bitpath.golden.trainium3.exact.conversions import cast, from_fp32, to_fp32
 
 
@@ -52,6 +59,38 @@ def dma_compute(codes: Sequence[int], sources: Sequence[str], destination: str) 
     check_length("codes", codes)
     check_length("sources", sources, len(codes), ", one for each of codes")
     return from_fp32(reduce(add, map(to_fp32, codes, sources)), destination)
+
+
+RANK_OPERATORS = {"add": add, "max": maximum, "min": minimum}
+
+
+@checked
+def reduce_ranks(
+    codes: Sequence[int], dtype: str, op: str, algorithm: CollectiveAlgorithm, chip: int, chunk: int
+) -> int:
+    """Return the code that a collective makes of an element of each rank.
+
+    Parameters
+    ----------
+    codes : at least 1, an element of each rank.
+    dtype : name of their dtype, as `cast` takes it.
+    op : "add", "max" or "min".
+    algorithm : order of the operations.
+    chip : ranks of a chip.
+    chunk : number of the element's chunk.
+    """
+    check_length("codes", codes)
+    check_choice("op", op, RANK_OPERATORS)
+    integer("chip", chip, range(1, CHIP_CORES + 1))
+    integer("chunk", chunk, range(len(codes)))
+
+    def combined(some: Sequence[int]) -> int:
+        return from_fp32(reduce(RANK_OPERATORS[op], [to_fp32(code, dtype) for code in some]), dtype)
+
+    if algorithm is CollectiveAlgorithm.MESH:
+        return combined([combined(codes[first : first + chip]) for first in range(0, len(codes), chip)])
+    order = [codes[(chunk + 1 + step) % len(codes)] for step in range(len(codes))]
+    return reduce(lambda received, own: combined([received, own]), order)
 
 
 # Exact twins of DMA copies, row gathers and scatters, and transposes, on codes.

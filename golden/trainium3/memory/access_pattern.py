@@ -244,7 +244,7 @@ def gather(
 
     Parameters
     ----------
-    data : [P, F] of `ELEMENT_DTYPES`, x4 words among them; not 32-bit numbers with TensorE.
+    data : [P, F] of `ELEMENT_DTYPES`, x4 words among them; not 32-bit numbers with TensorE, whose page has 16 and 8 bits.
     index, num_elem, engine, numerics : as `indirect_offsets`; P rows.
 
     Raises

@@ -59,7 +59,11 @@ def tensor_cycles(kind: Kind, m: int, n: int, dtype: np.dtype | type | str) -> i
     integer("m", m, range(1, MAX_STATIONARY + 1))
     integer("n", n, range(1, MAX_MOVING_BF16 + 1))
     wide = element.itemsize == FP32.width // 8 and not tf32
-    passes = {"matmul": 4, "onezero": 2, "transpose": 2}.get(kind, 1) if wide else 1
+    return pair_cycles(m, n, {"matmul": 4, "onezero": 2, "transpose": 2}.get(kind, 1) if wide else 1)
+
+
+def pair_cycles(m: int, n: int, passes: int = 1) -> int:
+    """Return ``passes * max(min(64, m), n)``: a MultiplyMoving; its LoadStationary is hidden behind the one before."""
     return passes * max(min(SMALLEST_STATIONARY, m), n)
 
 
@@ -131,24 +135,32 @@ def issue(instructions: Sequence[TensorInstruction]) -> tuple[IssueSlot, ...]:
     ------
     TypeError, ValueError : no sequence of `TensorInstruction`.
     """
-    slots: list[IssueSlot] = []
-    running: list[tuple[TensorInstruction, IssueSlot]] = []
-    earliest = 0
-    for own in instructions:
-        start = max(earliest, own.ready)
+    slots = IssueSlots()
+    return tuple(map(slots.place, instructions))
+
+
+class IssueSlots:
+    """The slots of TensorE while instructions issue, one after the other; see `issue`."""
+
+    def __init__(self) -> None:
+        self._running: list[tuple[TensorInstruction, IssueSlot]] = []
+        self._earliest = 0
+
+    def place(self, own: TensorInstruction) -> IssueSlot:
+        """Return where and when the next instruction runs."""
+        start = max(self._earliest, own.ready)
         while True:
-            running = [each for each in running if each[1].end > start]
-            whole = [slot for _, slot in running if own.tile is None]
-            main_busy = any(not slot.background for slot in whole)
-            background = own.tile is None and main_busy
-            blocked = any(_excludes(own, other) for other, _ in running)
+            self._running = [each for each in self._running if each[1].end > start]
+            whole = [slot for _, slot in self._running if own.tile is None]
+            background = own.tile is None and any(not slot.background for slot in whole)
+            blocked = any(_excludes(own, other) for other, _ in self._running)
             if not (blocked or (background and not own.transpose) or len(whole) > 1):
                 break
-            start = min(slot.end for _, slot in running)
-        slots.append(IssueSlot(background=background, start=start, end=start + own.cycles))
-        running.append((own, slots[-1]))
-        earliest = start + 1
-    return tuple(slots)
+            start = min(slot.end for _, slot in self._running)
+        slot = IssueSlot(background=background, start=start, end=start + own.cycles)
+        self._running.append((own, slot))
+        self._earliest = start + 1
+        return slot
 
 
 def _excludes(own: TensorInstruction, other: TensorInstruction) -> bool:

@@ -21,6 +21,7 @@ from bitpath.golden.formats.catalogue import FP32
 from bitpath.golden.trainium3.declarations.engines import (
     ACTIVATE2_OPERATIONS,
     ACTIVATE2_REDUCTIONS,
+    ACTIVATION_REDUCTIONS,
     BYPASS,
     GELU_SIGMOID_FACTOR,
     GELU_TANH_FACTOR,
@@ -344,8 +345,8 @@ def activation_reduce(
 
     Parameters
     ----------
-    reduce_op : "add", "max", "min", "abs_max" or "abs_min".
-    sum_order : order of "add": "serial", from the first element on, or "exact" with one rounding.
+    reduce_op : "add"; `activate2` has others.
+    sum_order : "serial", from the first element on, or "exact" with one rounding.
     data, op, scale, bias, dtype : as `activation`.
 
     Returns
@@ -357,7 +358,7 @@ def activation_reduce(
     TypeError, ValueError : as `activation`; another reduction or order.
     """
     dtype = output_dtype(dtype)
-    check_choice("reduce_op", reduce_op, ACTIVATE2_REDUCTIONS)
+    check_choice("reduce_op", reduce_op, ACTIVATION_REDUCTIONS)
     order = member("sum_order", sum_order, SumOrder)
     values = _activate(data, op, scale, bias)
     return write(values, dtype), reduce_free(values, reduce_op, order)

@@ -16,6 +16,7 @@ from bitpath.golden.trainium3.declarations.rates import (
     TARGETS,
     TRAINIUM2,
     TRAINIUM3,
+    CoreRates,
     FlowRates,
     Target,
 )
@@ -25,22 +26,27 @@ from bitpath.golden.trainium3.vector.engine import output_dtype
 
 # Latency of RMSNorm-Quant by engine, from documented rates, compared with the vendor's targets.
 #
-# The model is serial and single-buffered: a tile of 128 rows is loaded, normalised, quantised and stored before the next
-# one is loaded. An engine's time is elements of a partition times cycles for each; its partitions work side by side.
-# TensorE broadcasts the next gammas while VectorE uses the present ones, and takes less time, so it adds no latency.
-# Left out, as below a thousandth of a tile: gamma's and the scales' bytes, and instructions on one number for each partition.
+# The model is serial and single-buffered: gamma is loaded, then a tile of 128 rows is loaded, normalised, quantised and stored
+# before the next one is loaded. An engine's time is elements of a partition times cycles for each, and a short instruction's
+# cycles for each instruction on one number of a partition; its partitions work side by side. TensorE broadcasts the next gammas
+# while VectorE uses the present ones, and takes less time, so it adds no latency. A tile's store and the next tile's load start
+# together, in queues of their own, so that a tile has one start of a transfer: inferred. Left out: the scales' bytes, which are
+# below a thousandth of a tile.
 #
 # Ref: the rates and targets of `bitpath.golden.trainium3.declarations.rates`.
 
 
 IN_BYTES, OUT_BYTES = 2, 1
 """Bytes of an element on its way in, BF16, and on its way out, FP8."""
+SCALAR_SHORT, VECTOR_SHORT = 3, 2
+"""Short instructions of a tile: the sum's register, root and scale on ScalarE; bound and reciprocal on VectorE (SPEC)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TileLatency:
-    """Microseconds of one tile by engine."""
+    """Microseconds of one tile by engine; ``start`` passes before the first byte of its load."""
 
+    start: float
     dma: float
     scalar: float
     vector: float
@@ -49,7 +55,7 @@ class TileLatency:
     @property
     def total(self) -> float:
         """Microseconds from load to store; TensorE works while VectorE does."""
-        return self.dma + self.scalar + max(self.vector, self.tensor)
+        return self.start + self.dma + self.scalar + max(self.vector, self.tensor)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +68,7 @@ class LatencyRow:
     tiles : tiles of a core.
     tile : the model's times for one of them, at Trainium2's rates.
     microseconds : the model's time for all.
-    ratio : the model's time by the target's. The difference at 2K tokens is start-up time, which is not modelled.
+    ratio : the model's time by the target's.
     trainium3_microseconds : the model's time at Trainium3's rates.
     """
 
@@ -85,17 +91,27 @@ def tile_latency(rates: FlowRates, hidden_size: int, rows: int = ROW_TILE) -> Ti
     hidden_size = integer("hidden_size", hidden_size, range(1, MAX_HIDDEN + 1))
     rows = integer("rows", rows, range(1, ROW_TILE + 1))
     vector = rates.multiply_cycles + rates.maximum_cycles + rates.quantize_cycles
+    short = rates.short_cycles
     return TileLatency(
+        start=rates.dma_start_us,
         dma=(IN_BYTES + OUT_BYTES) * hidden_size * rows / rates.dma_gb_per_s / 1000,
-        scalar=float(hidden_size * rates.square_cycles) / rates.scalar_ghz / 1000,
-        vector=float(hidden_size * vector) / rates.vector_ghz / 1000,
+        scalar=float(hidden_size * rates.square_cycles + SCALAR_SHORT * short) / rates.scalar_ghz / 1000,
+        vector=float(hidden_size * vector + VECTOR_SHORT * short) / rates.vector_ghz / 1000,
         tensor=float(hidden_size * rates.broadcast_cycles) / rates.tensor_ghz / 1000,
     )
 
 
+def gamma_latency(rates: FlowRates, hidden_size: int) -> float:
+    """Return the microseconds in which the DMA engines load gamma, descriptor by descriptor."""
+    descriptors = -(-IN_BYTES * hidden_size // (rates.gamma_bytes * rates.dma_engines))
+    return descriptors * rates.descriptor_us
+
+
 @checked
 def flow_latency(rates: FlowRates, tokens: int, hidden_size: int) -> float:
-    """Return the time of RMSNorm-Quant in microseconds; the core with the most rows decides.
+    """Return the time of RMSNorm-Quant in microseconds: gamma, the tiles, and the start of the last store.
+
+    The core with the most rows decides.
 
     Raises
     ------
@@ -103,7 +119,8 @@ def flow_latency(rates: FlowRates, tokens: int, hidden_size: int) -> float:
     """
     tiles = tile_rows(rates, tokens)
     *_, last = tiles
-    return (len(tiles) - 1) * tile_latency(rates, hidden_size).total + tile_latency(rates, hidden_size, last).total
+    whole = (len(tiles) - 1) * tile_latency(rates, hidden_size).total + tile_latency(rates, hidden_size, last).total
+    return gamma_latency(rates, hidden_size) + whole + rates.dma_start_us
 
 
 def tile_rows(rates: FlowRates, tokens: int) -> list[int]:
@@ -143,11 +160,12 @@ def latency_rows() -> list[LatencyRow]:
 def latency_table() -> str:
     """Return `latency_rows` as a Markdown table."""
     lines = [
-        "| tokens | H | tiles of a core | DMA | ScalarE | VectorE | TensorE | tile | model | target | model / target | at Trainium3's rates |",
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        "| tokens | H | tiles of a core | gamma | start | DMA | ScalarE | VectorE | TensorE | tile | model | target | model / target | at Trainium3's rates |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for row in latency_rows():
-        times = (row.tile.dma, row.tile.scalar, row.tile.vector, row.tile.tensor, row.tile.total)
+        gamma = gamma_latency(TRAINIUM2.numerics, row.target.hidden_size)
+        times = (gamma, row.tile.start, row.tile.dma, row.tile.scalar, row.tile.vector, row.tile.tensor, row.tile.total)
         cells = (
             f"{row.target.tokens // 1024}K",
             str(row.target.hidden_size),
@@ -166,7 +184,7 @@ def latency_table() -> str:
 #
 # A tile passes four steps: load (DMA), square (ScalarE), normalise with the two quantisation steps (VectorE), store (DMA).
 # Gamma's broadcast on TensorE runs beside VectorE's step. Each engine takes tiles in order; a tile's buffer is free once it
-# is stored. Times are those of `tile_latency`; start-up and the instructions on one number a partition are left out.
+# is stored. Times are those of `tile_latency`. The first load starts behind gamma's; starts of transfers take no bandwidth.
 
 
 ENGINES = ("load", "scalar", "vector", "tensor", "store")
@@ -203,6 +221,7 @@ def flow_timeline(rates: FlowRates, tokens: int, hidden_size: int, *, buffers: i
     buffers = integer("buffers", buffers, range(1, MAX_BUFFERS + 1))
     tiles = tile_rows(rates, tokens)
     times = {rows: tile_latency(rates, hidden_size, rows) for rows in set(tiles)}
+    gamma = gamma_latency(rates, hidden_size)
     free = dict.fromkeys(("dma", "scalar", "vector"), 0.0)
     steps: list[Step] = []
     ready: list[tuple[int, float, float]] = []  # tiles to store: number, when, how long
@@ -223,12 +242,14 @@ def flow_timeline(rates: FlowRates, tokens: int, hidden_size: int, *, buffers: i
         load = each.dma * IN_BYTES / (IN_BYTES + OUT_BYTES)
         while ready and (len(stored) <= tile - buffers or ready[0][1] <= free["dma"]):
             store()
-        loaded = run("load", "dma", tile, stored[tile - buffers] if tile >= buffers else 0.0, load)
+        free_from = stored[tile - buffers] if tile >= buffers else gamma
+        loaded = run("load", "dma", tile, free_from + each.start, load)
         squared = run("scalar", "scalar", tile, loaded, each.scalar)
         quantised = run("vector", "vector", tile, squared, max(each.vector, each.tensor))
         start = steps[-1].start
         steps.append(Step(engine="tensor", tile=tile, start=start, end=start + each.tensor))
-        ready.append((tile, quantised, each.dma - load))
+        last = tile == len(tiles) - 1
+        ready.append((tile, quantised + (each.start if last else 0.0), each.dma - load))
     while ready:
         store()
     return steps
@@ -317,22 +338,37 @@ def engine_cycles(
     elif op == "rand2":
         cycles = ceil(n / rates.random_words)
     else:
-        width = _width(engine, op, narrow, contiguous and "psum" not in places)
+        width = lane_width(rates, engine, op, narrow=narrow, fast=contiguous and "psum" not in places)
         if max(strides) > rates.stride_bytes:
             width = max(1, width // 2)
         cycles = inputs * ceil(n / (1 if indirect else width))
     return max(rates.interval, cycles) + (rates.read_register if read_register else 0)
 
 
-def _width(engine: str, op: str, narrow: bool, fast: bool) -> int:
-    """Return w, the elements of a lane and cycle; `fast` operands lie in SBUF without stride."""
-    rates = CORE_RATES.numerics
+def lane_width(rates: CoreRates, engine: str, op: str, *, narrow: bool, fast: bool) -> int:
+    """Return w, the elements of a lane and cycle.
+
+    Parameters
+    ----------
+    rates : of the machine.
+    engine, op : as `engine_cycles`; every other instruction of VectorE has the width of tensor_reduce.
+    narrow : whether all operands are narrow floats.
+    fast : whether they lie in SBUF without stride.
+    """
+    if engine == "gpsimd":
+        return rates.gpsimd
     if engine == "scalar":
         mode = op in ("tensor_copy", "tensor_scalar") and narrow
         return rates.scalar_narrow if mode else rates.scalar_wide
     if op == "transpose":
         return 1
-    return rates.vector_narrow if narrow and fast and op not in _TWO_TENSORS else rates.vector_wide
+    if op == "exponential":
+        return rates.exponential
+    if op in _TWO_TENSORS:
+        return rates.vector_pair
+    if narrow and (op in rates.vector_modes or not rates.vector_modes):
+        return rates.vector_narrow if fast else rates.vector_mode
+    return rates.vector_wide
 
 
 def _size(dtype: Any) -> tuple[int, bool]:
@@ -395,7 +431,7 @@ def rates_table() -> tuple[Rate, ...]:
         ),
         Rate(
             quantity="DMA engine, bus",
-            value=bus * hertz / 10**9,
+            value=float(bus * hertz / 10**9),
             unit="GB/s",
             formula=f"{bus} bytes * {rates.engine_mhz} MHz",
             source=documented("DMA"),

@@ -35,10 +35,12 @@ class DmaEngineConfig:
         DmaQueuesConfig(queues=self.queues, depth=self.depth)
 
 
-SBUF_PORTS = ("operands", "scales", "background", "vector", "scalar")
-"""Read ports of SBUF for the engines: three of TensorE, which does not write, and one of each other engine."""
 LANE_ENGINES = ("vector", "scalar")
 """Engines of one lane a partition, in the order of PSUM's ports."""
+TENSOR_PORTS = ("operands", "scales", "background")
+"""Read ports of SBUF for TensorE; the first two also read slots 0 and 1 of a sparse moving word."""
+SLOT_PORTS = ("slot_2", "slot_3")
+"""Read ports for the other slots of a sparse moving word."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +57,7 @@ class CoreConfig(UnitConfig, unit="core"):
     dot : configuration of a PE of the array.
     queues : queues of each DMA engine.
     descriptor_cycles : cycles of the shortest descriptor; the machine's take 90.
-    count_bits : bits of the counters of cycles, descriptors and instructions, which wrap.
+    count_bits : bits of semaphores, and of the counters of cycles, descriptors and instructions, which wrap.
     """
 
     size: int = power_of_two(4, PARTITIONS, 4)
@@ -73,7 +75,7 @@ class CoreConfig(UnitConfig, unit="core"):
     def __post_init__(self) -> None:
         super().__post_init__()
         # The parts check the other fields.
-        _ = self.sbuf, self.psum, self.mover, self.dge, DmaEngineConfig(queues=self.queues)
+        _ = self.sbuf, self.psum, self.walk, self.mover, self.dge, DmaEngineConfig(queues=self.queues)
 
     @property
     def has_mx(self) -> bool:
@@ -86,12 +88,17 @@ class CoreConfig(UnitConfig, unit="core"):
         return self.dot.sparse
 
     @property
+    def sbuf_ports(self) -> tuple[str, ...]:
+        """Read ports of SBUF: those of TensorE, which does not write, and one of each other engine."""
+        return (*TENSOR_PORTS, *(SLOT_PORTS if self.has_sparse else ()), *LANE_ENGINES)
+
+    @property
     def sbuf(self) -> SbufConfig:
         """SBUF; the DMA engines' movers add, and the engines check their instructions."""
         return SbufConfig(
             partitions=self.size,
             partition_bytes=self.partition_bytes,
-            readers=len(SBUF_PORTS) - len(LANE_ENGINES),
+            readers=len(self.sbuf_ports) - len(LANE_ENGINES),
             engines=len(LANE_ENGINES),
             adds=False,
             checks=False,
@@ -104,7 +111,8 @@ class CoreConfig(UnitConfig, unit="core"):
             cols=self.size,
             banks=self.banks,
             bank_bytes=self.bank_bytes,
-            step_bits=self.step_bits,
+            # The halves of 32-bit elements of a transpose lie twice as far apart.
+            step_bits=min(16, self.step_bits + 1),
             num_bits=self.num_bits,
             engines=len(LANE_ENGINES),
             wait_bits=1,

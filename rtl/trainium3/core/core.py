@@ -1,16 +1,21 @@
 """A NeuronCore: HBM, SBUF and PSUM, four engines, and the instructions that they run.
 
-    program -> issue -+-> TensorE: SBUF -> array -> PSUM
-                      +-> VectorE, ScalarE: SBUF, PSUM -> lanes -> SBUF, PSUM
-                      +-> DMA: HBM <-> SBUF, HBM -> HBM
+    program_tensor -> wait -> TensorE: SBUF -> array -> PSUM
+    program_vector -> wait -> VectorE: SBUF, PSUM -> lanes -> SBUF, PSUM
+    program_scalar -> wait -> ScalarE: the same
+    program_dma    -> wait -> DMA: HBM <-> SBUF, HBM -> HBM
+                       ^
+    semaphores --------+  one of each engine and of each DMA queue: instructions that have ended
 
-Ref: "Trainium3 Architecture Guide for NKI", AWS Neuron documentation. How instructions wait for each other is chosen: the machine
-has a queue for each engine, and semaphores.
+Ref: "Trainium3 Architecture Guide for NKI" and "NKI Performance Guide", AWS Neuron documentation: each engine runs an instruction
+stream of its own, and an instruction waits until semaphores reach values; a semaphore belongs to an engine or to a DMA queue, and
+counts what has ended. Chosen: the code of a wait, streams without a memory of instructions, a stream for DMA in place of triggers in
+the engines' streams, and 1 for a transfer in place of 1 from each DMA engine.
 """
 
 from typing import Any
 
-from amaranth import Array, Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 
@@ -18,21 +23,28 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemory
 from bitpath.rtl.trainium3.array.systolic_array import SystolicArray
-from bitpath.rtl.trainium3.core.config import LANE_ENGINES, SBUF_PORTS, CoreConfig
+from bitpath.rtl.trainium3.core.config import LANE_ENGINES, SLOT_PORTS, CoreConfig
 from bitpath.rtl.trainium3.core.core_dma import CoreDma, host_members
-from bitpath.rtl.trainium3.core.instruction import Engine, body_of, instruction_layout
+from bitpath.rtl.trainium3.core.instruction import Engine, instruction_layout
 from bitpath.rtl.trainium3.core.lane_engine import LaneEngine
 from bitpath.rtl.trainium3.core.tensor_slots import BackgroundSlot, MainSlot, TensorSlots
 from bitpath.rtl.trainium3.dot.element_map import MapTable
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.sbuf import Sbuf
 
+PROGRAMS = {engine: f"program_{engine.name.lower()}" for engine in Engine}
+"""Port of each engine's instruction stream."""
+
 
 class Core(wiring.Component):
-    """Takes instructions in their order, each when its engine is free and the engines of ``after`` are idle.
+    """Takes an instruction stream for each engine, each instruction when its engine is free and its semaphores are high enough.
 
-    Engines run beside each other. DMA takes an instruction while others are under way: its queues order descriptors, and
-    ``after`` waits for all of them. A refused instruction reads and writes nothing; the first one's fault and number stay.
+    Engines run beside each other, and an engine's instructions start in their order. DMA takes an instruction while others are
+    under way: its queues order descriptors. An instruction that ends adds 1 to the semaphore of its engine or DMA queue, in the
+    order of the stream: one that ends before an earlier one counts with that one. A refused instruction reads and writes
+    nothing, and counts; the first one's fault, engine and number stay.
+
+    Semaphores do not wrap: the host sends ``clear`` before an engine's or a queue's ``2**count_bits``-th instruction.
 
     Parameters
     ----------
@@ -40,10 +52,11 @@ class Core(wiring.Component):
 
     Members
     -------
-    program : In(stream of instruction_layout)
+    program_tensor, program_vector, program_scalar, program_dma : In(stream of instruction_layout)
     idle : Out(1), no instruction is inside
-    fault : Out(Fault), fault_number : Out, of the first refused instruction since reset or ``clear``: numbers count from 0
-    clear : In(1), clears ``fault`` and counters; the next instruction's number is 0
+    fault : Out(Fault), fault_engine : Out(Engine), fault_number : Out, of the first refused instruction since reset or
+        ``clear``: numbers count from 0 in each stream
+    clear : In(1), while ``idle``: clears ``fault``, semaphores and counters; the next instruction's number is 0
     busy : Out, cycles of each engine with an instruction inside since reset or ``clear``
     grants : Out, descriptors that the DMA engines began since reset or ``clear``
     waits : Out, cycles in which an access of DMA waited for SBUF, of each engine
@@ -57,9 +70,10 @@ class Core(wiring.Component):
         self.config = config
         super().__init__(
             {
-                "program": In(stream.Signature(instruction_layout(config))),
+                **{port: In(stream.Signature(instruction_layout(config, engine))) for engine, port in PROGRAMS.items()},
                 "idle": Out(1),
                 "fault": Out(Fault),
+                "fault_engine": Out(Engine),
                 "fault_number": Out(config.count_bits),
                 "clear": In(1),
                 "busy": Out(data.ArrayLayout(config.count_bits, len(Engine))),
@@ -80,7 +94,8 @@ class Core(wiring.Component):
         lanes = [instantiate(m, platform, name, LaneEngine, config, name) for name in LANE_ENGINES]
         dma = instantiate(m, platform, "dma", CoreDma, config)
         engines = {Engine.TENSOR: tensor, Engine.VECTOR: lanes[0], Engine.SCALAR: lanes[1], Engine.DMA: dma}
-        m.d.comb += [sbuf.clear.eq(self.clear), psum.clear.eq(self.clear), self.waits.eq(sbuf.waits)]
+        m.d.comb += [part.clear.eq(self.clear) for part in (sbuf, psum, dma)]
+        m.d.comb += self.waits.eq(sbuf.waits)
         self._slots(m, platform, tensor, sbuf, psum)
         self._lanes(m, lanes, sbuf, psum)
         self._dma(m, dma, sbuf)
@@ -105,12 +120,15 @@ class Core(wiring.Component):
         for number, slot in enumerate((main, background)):
             connect(m, tensor.o[number], slot.i)
             connect(m, slot.command, psum.command[number])
-        for name, read, words in (
+        reads = [
             ("operands", main.read, main.data),
             ("scales", main.scale_read, main.scale_data),
             ("background", background.read, background.data),
-        ):
-            port = SBUF_PORTS.index(name)
+        ]
+        if self.config.has_sparse:
+            reads += zip(SLOT_PORTS, main.slot_read, main.slot_data, strict=True)
+        for name, read, words in reads:
+            port = self.config.sbuf_ports.index(name)
             connect(m, read, sbuf.read[port])
             m.d.comb += words.eq(Value.cast(sbuf.data[port].p))
         connect(m, background.o, psum.i[1])
@@ -133,7 +151,7 @@ class Core(wiring.Component):
 
     def _lanes(self, m: Module, lanes: list[Any], sbuf: Any, psum: Any) -> None:
         for number, (name, lane) in enumerate(zip(LANE_ENGINES, lanes, strict=True)):
-            port = SBUF_PORTS.index(name)
+            port = self.config.sbuf_ports.index(name)
             connect(m, lane.read, sbuf.read[port])
             connect(m, lane.write, sbuf.write[number])
             connect(m, lane.access, psum.access[number])
@@ -153,34 +171,54 @@ class Core(wiring.Component):
         m.d.comb += self.host_data.eq(dma.host_data)
 
     def _issue(self, m: Module, engines: dict[Engine, Any]) -> None:
-        """Give the next instruction to its engine, and keep the first fault."""
-        program = self.program
-        busy = Cat(component.busy for component in engines.values())
-        may = Signal()
-        m.d.comb += [
-            may.eq(program.valid & ~(busy & program.p.after).any()),
-            program.ready.eq(may & Array(component.i.ready for component in engines.values())[program.p.engine]),
-            self.idle.eq(~program.valid & ~busy.any()),
+        """Give each stream's instructions to their engine, and keep the first fault."""
+        config = self.config
+        taken = {engine: Signal(config.count_bits, name=f"taken_{engine.name.lower()}") for engine in Engine}
+        busy = {engine: component.busy for engine, component in engines.items()}
+        semaphores = [
+            self._tensor_semaphore(m, engines[Engine.TENSOR], taken[Engine.TENSOR]),
+            *(taken[engine] - busy[engine] for engine in (Engine.VECTOR, Engine.SCALAR)),
+            *engines[Engine.DMA].ended,
         ]
-        number, faults = Signal(self.config.count_bits), []
-        for engine, component in engines.items():
-            takes = may & (program.p.engine == engine)
-            m.d.comb += [
-                component.i.valid.eq(takes),
-                Value.cast(component.i.p).eq(Value.cast(body_of(self.config, program.p, engine))),
-            ]
-            own = Signal(self.config.count_bits, name=f"number_{engine.name.lower()}")
-            with m.If(takes & component.i.ready):
-                m.d.sync += own.eq(number)
-            now = takes & component.i.ready if engine is Engine.DMA else 0
-            faults.append((component.fault, Mux(now, number, own)))
-        with m.If(program.valid & program.ready):
-            m.d.sync += number.eq(number + 1)
+        reached = [Signal(config.count_bits, name=f"semaphore_{number}") for number in range(len(semaphores))]
+        m.d.comb += [own.eq(value) for own, value in zip(reached, semaphores, strict=True)]
+        ports = {engine: getattr(self, port) for engine, port in PROGRAMS.items()}
+        m.d.comb += self.idle.eq(~Cat(*(port.valid for port in ports.values()), *busy.values()).any())
         with m.If(self.clear):
-            m.d.sync += [number.eq(0), self.fault.eq(Fault.NONE)]
-        for fault, of in faults:
-            with m.If(~self.clear & (fault != Fault.NONE) & (self.fault == Fault.NONE)):
-                m.d.sync += [self.fault.eq(fault), self.fault_number.eq(of)]
+            m.d.sync += self.fault.eq(Fault.NONE)
+        for engine, component in engines.items():
+            port = ports[engine]
+            may, takes = Signal(name=f"may_{engine.name.lower()}"), Signal(name=f"takes_{engine.name.lower()}")
+            m.d.comb += [
+                may.eq(Cat(own >= wait for own, wait in zip(reached, port.p.waits, strict=True)).all()),
+                component.i.valid.eq(port.valid & may),
+                component.i.p.eq(port.p.body),
+                port.ready.eq(component.i.ready & may),
+                takes.eq(port.valid & port.ready),
+            ]
+            with m.If(self.clear):
+                m.d.sync += taken[engine].eq(0)
+            with m.Elif(takes):
+                m.d.sync += taken[engine].eq(taken[engine] + 1)
+            # DMA may refuse an instruction in the cycle that takes it.
+            number = taken[engine] - (~takes if engine is Engine.DMA else 1)
+            with m.If(~self.clear & (component.fault != Fault.NONE) & (self.fault == Fault.NONE)):
+                m.d.sync += [
+                    self.fault.eq(component.fault),
+                    self.fault_engine.eq(engine),
+                    self.fault_number.eq(number),
+                ]
+
+    def _tensor_semaphore(self, m: Module, tensor: Any, taken: Value) -> Value:
+        """Return TensorE's semaphore: the number of the oldest instruction inside, since two slots may end in any order."""
+        numbers = []
+        for slot, given in enumerate(tensor.o):
+            number = Signal(self.config.count_bits, name=f"number_{slot}", reset_less=True)
+            with m.If(given.valid & given.ready):
+                m.d.sync += number.eq(taken - 1)
+            # An idle slot has none: the number behind all.
+            numbers.append(Mux(given.ready, taken - tensor.busy, number))
+        return Mux(numbers[0] < numbers[1], *numbers)
 
 
 RECORDS = (
@@ -192,7 +230,7 @@ RECORDS = (
         covered=Covered(CoreConfig(count_bits=14), 60),
         waves=(
             CLOCK,
-            WaveGroup("program", r"(program__|idle|fault|number_|clear)"),
+            WaveGroup("program", r"(program_|idle|fault|semaphore_|clear)"),
             WaveGroup("host", r"host_"),
             WaveGroup("counters", r"(busy|grants|waits)"),
             WaveGroup("TensorE", r"(tensor|main|background)\."),

@@ -4,6 +4,7 @@ from typing import Any
 
 from amaranth import Array, Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, memory, stream, wiring
+from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
@@ -26,6 +27,10 @@ from bitpath.rtl.trainium3.memory.sbuf import HeldAnswer
 # A core's DMA engine between HBM and the DMA port of its eight SBUF partitions.
 
 
+MOVING = 16
+"""More descriptors than an engine's mover has at a time: four before it, one in it, and one for each write on its way."""
+
+
 class DmaPort(wiring.Component):
     """Sends the engine's reads and writes to the memory that the highest bit of their addresses names.
 
@@ -37,7 +42,7 @@ class DmaPort(wiring.Component):
 
     Members
     -------
-    i, queues, classes, granted, done : as of `DmaEngine`
+    i, queues, classes, granted, done : as of `DmaEngine`; done_queue : Out, the queue of the descriptor that is done
     hbm_read, hbm_fetch : Out, words' addresses; hbm_data, hbm_fetched : In, what was there, a cycle later
     hbm_write : Out(stream of store_layout, always ready)
     sbuf_read, sbuf_data, sbuf_write : as ``dma_read``, ``dma_data`` and ``dma_write`` of `Sbuf`, from the other side
@@ -54,6 +59,7 @@ class DmaPort(wiring.Component):
                 "classes": In(data.ArrayLayout(ClassSettings, TRAFFIC_CLASSES)),
                 "granted": Out(1),
                 "done": Out(1),
+                "done_queue": Out(range(config.queues)),
                 "hbm_read": Out(address),
                 "hbm_data": In(word),
                 "hbm_fetch": Out(address),
@@ -76,6 +82,14 @@ class DmaPort(wiring.Component):
             engine.classes.eq(self.classes),
             self.granted.eq(engine.granted),
             self.done.eq(engine.done),
+        ]
+        # The mover ends descriptors in the order of their grants.
+        m.submodules.granted = granted = SyncFIFO(width=len(engine.granted_queue), depth=MOVING)
+        m.d.comb += [
+            granted.w_data.eq(engine.granted_queue),
+            granted.w_en.eq(engine.granted),
+            granted.r_en.eq(engine.done),
+            self.done_queue.eq(granted.r_data),
         ]
         read, fetch, write = engine.read, engine.fetch, engine.write
         reads_sbuf, fetches_sbuf, writes_sbuf = read.p[-1], fetch.p[-1], write.p.address[-1]
@@ -112,8 +126,8 @@ class DmaPort(wiring.Component):
         return m
 
 
-MOVING = 16
-"""More descriptors than an engine's mover has at a time: four before it, one in it, and one for each write on its way."""
+INSTRUCTIONS = 16
+"""Instructions of a queue that may be under way, as many as descriptors keep its engines busy."""
 COPIED = {WriteMode.STORE: Dtype.UINT8, WriteMode.ADD_BF16: Dtype.BF16, WriteMode.ADD_FP32: Dtype.FP32}
 """Dtype of a copy's elements on their way: a store moves bytes."""
 
@@ -134,6 +148,8 @@ def host_members(config: CoreConfig) -> dict[str, wiring.Member]:
 class CoreDma(wiring.Component):
     """Takes DMA instructions while others are under way; a refused one moves nothing.
 
+    An instruction ends when each engine has moved its part; those of a queue end in their order.
+
     Copies between two places of SBUF are refused, since an engine reaches the partitions of its own port alone.
 
     Parameters
@@ -145,6 +161,8 @@ class CoreDma(wiring.Component):
     i : In(stream of dma_layout)
     fault : Out(Fault), other than NONE for one cycle if the instruction is refused
     busy : Out(1), an instruction is inside, or bytes are on their way
+    ended : Out, instructions of each queue that have ended since reset or ``clear``, a refused one's among them
+    clear : In(1), while nothing is inside: clears ``ended``
     queues, classes : as of `DmaEngine`, for all engines
     granted : Out, a bit for each engine: it begins a descriptor
     read, data, write : as of `DmaPort`'s side of SBUF, of each engine
@@ -159,6 +177,8 @@ class CoreDma(wiring.Component):
                 "i": In(stream.Signature(dma_layout(config))),
                 "fault": Out(Fault),
                 "busy": Out(1),
+                "ended": Out(data.ArrayLayout(config.count_bits, config.queues)),
+                "clear": In(1),
                 "granted": Out(groups),
                 "read": Out(stream.Signature(sbuf.beats.address_bits)).array(groups),
                 "data": In(stream.Signature(8 * config.mover.beat_bytes)).array(groups),
@@ -185,19 +205,21 @@ class CoreDma(wiring.Component):
 
         dge = instantiate(m, platform, "dge", Dge, config.dge)
         copy, i = self.i.p.copy, self.i.p
-        wrong, mode, quiet = Signal(Fault), Signal(WriteMode), Signal()
+        wrong, mode, may = Signal(Fault), Signal(WriteMode), Signal()
+        taken, accepts = Signal(), Signal()
         m.d.comb += [
             wrong.eq(Mux(i.direct, self._direct_fault(i), self._copy_fault(i))),
             dge.i.p.eq(copy),
             dge.clear.eq(1),
             # A cycle has one fault.
-            quiet.eq(dge.fault == Fault.NONE),
-            dge.i.valid.eq(self.i.valid & quiet & ~i.direct & (wrong == Fault.NONE)),
+            may.eq(accepts & (dge.fault == Fault.NONE)),
+            dge.i.valid.eq(self.i.valid & may & ~i.direct & (wrong == Fault.NONE)),
+            taken.eq(self.i.valid & self.i.ready),
         ]
         with m.If(dge.i.valid & dge.i.ready):
             m.d.sync += mode.eq(i.mode)
         m.d.comb += self.fault.eq(dge.fault)
-        with m.If(self.i.valid & self.i.ready & (wrong != Fault.NONE)):
+        with m.If(taken & (wrong != Fault.NONE)):
             m.d.comb += self.fault.eq(wrong)
 
         # A direct descriptor waits for those before it, so that a queue keeps the order of its instructions.
@@ -205,7 +227,7 @@ class CoreDma(wiring.Component):
         queue, engine = Signal(range(config.queues)), Signal(range(max(2, groups)))
         direct, offers = Signal(), Signal()
         m.d.comb += [
-            direct.eq(self.i.valid & quiet & i.direct & ~dge.busy & (wrong == Fault.NONE)),
+            direct.eq(self.i.valid & may & i.direct & ~dge.busy & (wrong == Fault.NONE)),
             offers.eq(dge.o.valid | direct),
             move.signals.eq(offers),
         ]
@@ -229,21 +251,62 @@ class CoreDma(wiring.Component):
                         with m.Case(each):
                             m.d.comb += move.pair[side].eq(dtype)
         room = Signal()
-        waiting = Signal(range(groups * (config.queues * config.dma_engine.depth + MOVING)))
         descriptor = Signal(descriptor_layout(queues_config(config.dma_engine)))
         m.d.comb += [
             Value.cast(descriptor).eq(Value.cast(move)),
             room.eq(Array(Array(each.ready for each in port.i)[queue] for port in ports)[engine]),
             dge.o.ready.eq(room),
-            self.i.ready.eq(quiet & Mux(wrong != Fault.NONE, 1, Mux(i.direct, direct & room, dge.i.ready))),
-            self.busy.eq(dge.busy | waiting.any()),
+            self.i.ready.eq(may & Mux((wrong == Fault.NONE) & i.direct, direct & room, dge.i.ready)),
         ]
         for number, port in enumerate(ports):
             for k, own in enumerate(port.i):
                 m.d.comb += [own.p.eq(descriptor), own.valid.eq(offers & (engine == number) & (queue == k))]
-        done = sum(port.done for port in ports)
-        m.d.sync += waiting.eq(waiting + (offers & room) - done)
+        sent = [offers & room & (engine == number) for number in range(groups)]
+        under_way = self._count(m, ports, sent, queue, taken, ~dge.busy, accepts)
+        m.d.comb += self.busy.eq(dge.busy | under_way)
         return m
+
+    def _count(
+        self, m: Module, ports: list[Any], sent: list[Value], queue: Value, taken: Value, walked: Value, accepts: Value
+    ) -> Value:
+        """Count the instructions of each queue that have ended. Return whether one is under way.
+
+        An instruction is ``inside`` until all its descriptors are in queues; then a FIFO keeps how many of the queue each engine
+        has moved when it ends.
+        """
+        config = self.config
+        marks = data.ArrayLayout(config.count_bits, config.sbuf.groups)
+        inside, own = Signal(), Signal(range(config.queues))
+        rooms, under_way = [], []
+        closes = inside & walked
+        for q in range(config.queues):
+            given, moved = (Signal(marks, name=f"{name}_{q}") for name in ("given", "moved"))
+            for number, port in enumerate(ports):
+                m.d.sync += [
+                    given[number].eq(given[number] + (sent[number] & (queue == q))),
+                    moved[number].eq(moved[number] + (port.done & (port.done_queue == q))),
+                ]
+            m.submodules[f"ends_{q}"] = ends = SyncFIFO(width=marks.size, depth=INSTRUCTIONS)
+            end = data.View(marks, ends.r_data)
+            behind = [(moved[number] - end[number])[config.count_bits - 1] for number in range(config.sbuf.groups)]
+            ended, count = Signal(name=f"ended_{q}"), Signal(config.count_bits, name=f"count_{q}")
+            m.d.comb += [
+                ends.w_data.eq(given),
+                ends.w_en.eq(closes & (own == q)),
+                ended.eq(ends.r_rdy & ~Cat(behind).any()),
+                ends.r_en.eq(ended),
+                self.ended[q].eq(count + ended),
+            ]
+            m.d.sync += count.eq(Mux(self.clear, 0, self.ended[q]))
+            rooms.append(ends.w_rdy)
+            under_way.append(ends.r_level > ended)
+        m.d.comb += accepts.eq(~inside | (walked & Array(rooms)[own]))
+        i = self.i.p
+        with m.If(taken):
+            m.d.sync += [inside.eq(1), own.eq(Mux(i.direct, i.queue, i.copy.queue))]
+        with m.Elif(accepts):
+            m.d.sync += inside.eq(0)
+        return inside | Cat(under_way).any()
 
     def _port(self, m: Module, platform: Any, number: int, hbm: memory.Memory) -> Any:
         """Add an engine with its ports of HBM."""

@@ -3,9 +3,7 @@
 Ref: the instructions are those of NKI 0.6; their code is chosen.
 """
 
-from typing import Any
-
-from amaranth import Value, signed
+from amaranth import signed
 from amaranth.lib import data, enum
 
 from bitpath.golden.formats.catalogue import FP32
@@ -40,10 +38,10 @@ class Operation(enum.Enum, shape=3):
     OPERATE = 0  # tensor_scalar, with one step or two, or tensor_tensor
     ACTIVATE = 1  # Activation2, on ScalarE alone
     ROOT = 2  # 1 / sqrt(Activation2), on ScalarE alone
-    QUANTIZE = 3  # QuantizeMX, on VectorE alone
+    QUANTIZE = 3  # QuantizeMX from SBUF to SBUF, on VectorE alone
     RECIPROCAL = 4  # 1 / x, on VectorE alone
     EXPONENTIAL = 5  # exp(x - maximum) and its sum, on VectorE alone
-    STATES = 6  # x becomes the lanes' random states, and they the result, on VectorE alone
+    STATES = 6  # x, in SBUF, becomes the lanes' random states, and they the result, on VectorE alone
     RAND2 = 7  # rand2 from x to a maximum, on VectorE alone
 
 
@@ -109,11 +107,11 @@ def tensor_layout(config: CoreConfig) -> data.StructLayout:
 
     ``stationary`` is the byte of the first of ``columns`` elements that follow each other, a multiple of 8. Scales of both
     operands are bytes, one for each element, from ``stationary_scales``, a multiple of 4, and ``moving_scales`` on, in rows
-    ``4 * scale_offset`` of each quadrant. Mode PASS transposes: it has no moving operand, but a column for each row, and a flag
-    that overwrites. Results are written as `psum_command` of :mod:`bitpath.rtl.trainium3.array.psum_memory` has it.
+    ``4 * scale_offset`` of each quadrant. Mode PASS transposes elements of 16 bits, or of 8 with zeros above, to 16 with ``bf16``,
+    and FP32 without: it has no moving operand, but a column for each row, and a flag that overwrites. Results are written as `psum_command` of :mod:`bitpath.rtl.trainium3.array.psum_memory` has it.
 
-    SPARSE has ``pattern``, and words of four tags of 4 bits from byte ``tags``, a multiple of 2, on. Moving elements come slot after
-    slot: as many for each result as a partition has slots.
+    SPARSE has ``pattern``, and words of four tags of 4 bits from byte ``tags``, a multiple of 2, on. The innermost pair of ``moving``
+    is that of the slots of a partition, the other pairs those of the results.
     """
     sparse = {"tags": config.walk.address_bits, "pattern": PATTERN} if config.has_sparse else {}
     return data.StructLayout(
@@ -168,13 +166,15 @@ BODIES = {
 }
 
 
-def instruction_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of an instruction: its engine, a bit for each engine that must be idle before it starts, and the engine's part."""
-    bits = max(layout(config).size for layout in BODIES.values())
-    return data.StructLayout({"body": bits, "engine": Engine, "after": len(Engine)})
+def semaphores(config: CoreConfig) -> int:
+    """Return the number of semaphores: one of each compute engine, then one of each DMA queue, from number ``Engine.DMA`` on.
+
+    A semaphore counts instructions that have ended, in the order of their stream.
+    """
+    return Engine.DMA.value + config.queues
 
 
-def body_of(config: CoreConfig, instruction: Any, engine: Engine) -> data.View:
-    """Return an instruction's body as the engine's layout."""
-    layout = BODIES[engine](config)
-    return data.View(layout, Value.cast(instruction.body)[: layout.size])
+def instruction_layout(config: CoreConfig, engine: Engine) -> data.StructLayout:
+    """Layout of an engine's instruction: its body, and for each semaphore the least value with which it starts, 0 for any."""
+    waits = data.ArrayLayout(config.count_bits, semaphores(config))
+    return data.StructLayout({"body": BODIES[engine](config), "waits": waits})

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Any
 
-from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth import Array, Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
-from amaranth.utils import ceil_log2
+from amaranth.utils import ceil_log2, exact_log2
 
 from bitpath.golden.formats.catalogue import E2M1, E8M0
 from bitpath.golden.trainium3.declarations.quad_mx import QUADRANT, SCALE_PARTITIONS, X4
+from bitpath.golden.trainium3.declarations.rates import CORE_RATES
 from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_WORDS
 from bitpath.rtl.common.fp32.fp32_functions import Reciprocal, ReciprocalSquareRoot
 from bitpath.rtl.common.pipeline.faults import first_of
@@ -18,6 +19,7 @@ from bitpath.rtl.trainium3.array.psum_memory import psum_access
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Operation, Second, lane_layout
 from bitpath.rtl.trainium3.core.lane_reader import (
+    BEAT_BITS,
     CHECK_CYCLES,
     LANE_BITS,
     QUARTERS,
@@ -40,6 +42,7 @@ from bitpath.rtl.trainium3.lanes.activation2_lane import (
 )
 from bitpath.rtl.trainium3.lanes.engine_lane import FIRST_BIT_OPERATOR, EngineLane, EngineLaneConfig, Operator
 from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config, Rand2Lane
+from bitpath.rtl.trainium3.memory.access_walker import LARGEST_SIZE
 from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES, sbuf_place, sbuf_write
 from bitpath.rtl.trainium3.vector.exponential import Exponential, ExponentialConfig, Reduce, Source
 from bitpath.rtl.trainium3.vector.quantize_mx import ELEMENTS, SOURCES, QuantizeMx, QuantizeMxConfig
@@ -50,6 +53,8 @@ from bitpath.rtl.trainium3.vector.xorwow import WORD_BITS, XorwowLane
 
 HALF = 16
 """Bits of an element that QuantizeMX takes."""
+RECIPROCALS = -(-Reciprocal.LATENCY // CORE_RATES.numerics.reciprocal_cycles)
+"""Units of a lane that keep the documented rate of VectorE's reciprocal."""
 
 
 def operations(config: CoreConfig, engine: str) -> tuple[Operation, ...]:
@@ -60,11 +65,17 @@ def operations(config: CoreConfig, engine: str) -> tuple[Operation, ...]:
     return Operation.OPERATE, Operation.RECIPROCAL, Operation.EXPONENTIAL, Operation.STATES, Operation.RAND2, *mx
 
 
-class LaneUnits(wiring.Component):
-    """Elements of all lanes through the units of one operation; the lanes have one handshake.
+WIDTHS = {"vector": CORE_RATES.numerics.vector_narrow, "scalar": CORE_RATES.numerics.scalar_narrow}
+"""Most elements of a beat."""
+NARROW = (Dtype.BF16, Dtype.FP16, Dtype.E4M3, Dtype.E4M3FN, Dtype.E5M2)
+"""Floats of 16 and 8 bits."""
 
-    Throughput is an element of each lane a cycle, of RECIPROCAL and ROOT one in the cycles of :class:`Reciprocal` and
-    :class:`ReciprocalSquareRoot`.
+
+class LaneUnits(wiring.Component):
+    """Beats of all lanes through the units of one operation; the lanes have one handshake.
+
+    Throughput is a beat a cycle, of RECIPROCAL one in seven cycles, where the machine takes eight, and of ROOT one
+    in the cycles of :class:`ReciprocalSquareRoot`.
 
     Parameters
     ----------
@@ -74,7 +85,8 @@ class LaneUnits(wiring.Component):
     Members
     -------
     start : In(1), an instruction begins
-    control : In(lane_layout), stays as it is until the last result is taken
+    control : In(lane_layout), together : In, the logarithm of a beat's elements, 0 but for OPERATE and EXPONENTIAL: they stay as
+        they are until the last result is taken
     i : In(stream of elements_layout), o : Out(stream of results_layout)
     """
 
@@ -84,6 +96,7 @@ class LaneUnits(wiring.Component):
             {
                 "start": In(1),
                 "control": In(lane_layout(config)),
+                "together": In(2),
                 "i": In(stream.Signature(elements_layout(config))),
                 "o": Out(stream.Signature(results_layout(config))),
             }
@@ -92,7 +105,7 @@ class LaneUnits(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         elements, control = self.i.p.elements, self.control
-        column = [Signal(LANE_BITS, name=f"column_{p}", reset_less=True) for p in range(self.config.size)]
+        column = [Signal(BEAT_BITS, name=f"column_{p}", reset_less=True) for p in range(self.config.size)]
         first, fed = Signal(), Signal()
         with m.If(self.i.valid & self.i.p.second):
             m.d.sync += [held.eq(element) for held, element in zip(column, elements, strict=True)]
@@ -103,7 +116,7 @@ class LaneUnits(wiring.Component):
         m.d.comb += fed.eq(self.i.valid & self.i.ready & ~self.i.p.second)
         ready = Signal()
         m.d.comb += self.i.ready.eq(self.i.p.second | ready)
-        results = [Signal(LANE_BITS, name=f"result_{p}") for p in range(self.config.size)]
+        results = [Signal(BEAT_BITS, name=f"result_{p}") for p in range(self.config.size)]
         scales: list[Any] = [Const(0, E8M0.width)] * len(self.o.p.scales)
         units = {
             Operation.OPERATE: self._operate,
@@ -130,16 +143,18 @@ class LaneUnits(wiring.Component):
     # Each returns whether its units take an element, whether they offer results, the results of all lanes, and the scales.
 
     def _operate(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
-        control, lanes = self.control, []
-        immediate = control.second == Second.IMMEDIATE
-        for p, element in enumerate(self.i.p.elements):
-            lane = instantiate(m, platform, f"operate_{p}", EngineLane, EngineLaneConfig(width=1, checks=False))
+        control, lanes, results = self.control, [], []
+        immediate, width = control.second == Second.IMMEDIATE, WIDTHS[self.engine]
+        sizes = [log_bytes(control[name].dtype) for name in ("x", "y", "result")]
+        for p, word in enumerate(self.i.p.elements):
+            lane = instantiate(m, platform, f"operate_{p}", EngineLane, EngineLaneConfig(width=width, checks=False))
             beat = lane.i.p
+            for k in range(width):
+                x, y = (_element(each, k, size) for each, size in ((word, sizes[0]), (column[p], sizes[1])))
+                m.d.comb += [beat.x[k].eq(x), beat.y[k].eq(Mux(immediate, control.immediate, y))]
             m.d.comb += [
                 lane.i.valid.eq(feed),
                 lane.o.ready.eq(self.o.ready),
-                beat.x[0].eq(element),
-                beat.y[0].eq(Mux(immediate, control.immediate, column[p])),
                 beat.control.first.eq(control.step),
                 beat.control.second.eq(control.then),
                 beat.control.scalar.eq(control.second != Second.TENSOR),
@@ -150,7 +165,8 @@ class LaneUnits(wiring.Component):
                 beat.control.result.eq(control.result.dtype),
             ]
             lanes.append(lane)
-        return lanes[0].i.ready, lanes[0].o.valid, [lane.o.p.o[0] for lane in lanes]
+            results.append(_packed(list(lane.o.p.o), sizes[2]))
+        return lanes[0].i.ready, lanes[0].o.valid, results
 
     def _activate(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
         control, results, lanes, roots = self.control, [], [], []
@@ -183,39 +199,51 @@ class LaneUnits(wiring.Component):
         return lanes[0].i.ready, Mux(is_root, roots[0].o.valid, lanes[0].o.valid & passes), results
 
     def _reciprocal(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
-        units, results = [], []
+        """Units of a lane take its elements in turns."""
+        into, out = (Signal(range(RECIPROCALS), name=f"turn_{name}") for name in ("into", "out"))
+        turns, results = [], []
         for p in range(self.config.size):
-            unit = instantiate(m, platform, f"reciprocal_{p}", Reciprocal)
-            m.d.comb += [
-                unit.i.valid.eq(feed),
-                unit.i.p.eq(self._fp32(m, platform, f"divisor_{p}", self.i.p.elements[p], self.control.x.dtype)),
-                unit.o.ready.eq(self.o.ready),
-            ]
-            units.append(unit)
-            results.append(self._cast(m, platform, f"quotient_{p}", unit.o.p))
-        return units[0].i.ready, units[0].o.valid, results
+            divisor = self._fp32(m, platform, f"divisor_{p}", self.i.p.elements[p], self.control.x.dtype)
+            turns = [instantiate(m, platform, f"reciprocal_{p}_{turn}", Reciprocal) for turn in range(RECIPROCALS)]
+            for turn, unit in enumerate(turns):
+                m.d.comb += [
+                    unit.i.valid.eq(feed & (into == turn)),
+                    unit.i.p.eq(divisor),
+                    unit.o.ready.eq(self.o.ready & (out == turn)),
+                ]
+            results.append(self._cast(m, platform, f"quotient_{p}", Array(unit.o.p for unit in turns)[out]))
+        ready, valid = Array(unit.i.ready for unit in turns)[into], Array(unit.o.valid for unit in turns)[out]
+        for turn, moves in ((into, feed & ready), (out, valid & self.o.ready)):
+            with m.If(moves):
+                m.d.sync += turn.eq(Mux(turn == RECIPROCALS - 1, 0, turn + 1))
+        return ready, valid, results
 
     def _exponential(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
         control, units, results = self.control, [], []
-        for p in range(self.config.size):
-            unit = instantiate(m, platform, f"exponential_{p}", Exponential, ExponentialConfig(width=1, checks=False))
+        width, size, stored = WIDTHS[self.engine], log_bytes(control.x.dtype), log_bytes(control.result.dtype)
+        for p, word in enumerate(self.i.p.elements):
+            unit = instantiate(
+                m, platform, f"exponential_{p}", Exponential, ExponentialConfig(width=width, checks=False)
+            )
             maximum = self._fp32(m, platform, f"maximum_{p}", column[p], control.y.dtype)
             own = unit.i.p.control
+            for k in range(width):
+                x = self._fp32(m, platform, f"exponent_{p}_{k}", _element(word, k, size), control.x.dtype)
+                m.d.comb += unit.i.p.elements[k].eq(x)
             m.d.comb += [
                 unit.i.valid.eq(feed),
-                unit.i.p.elements[0].eq(
-                    self._fp32(m, platform, f"exponent_{p}", self.i.p.elements[p], control.x.dtype)
-                ),
                 unit.i.p.max_value.eq(Mux(control.second == Second.COLUMN, maximum, control.imm1)),
                 unit.i.p.source.eq(Source.FP32),
                 own.reduce.eq(Mux(first, Reduce.RESET_REDUCE, Reduce.REDUCE)),
-                own.count.eq(1),
+                own.count.eq(1 << self.together),
                 own.last.eq(self.i.p.last),
                 unit.o.ready.eq(self.o.ready | (control.register & ~unit.o.p.last)),
             ]
             units.append(unit)
-            chosen = Mux(control.register, unit.o.p.sum, unit.o.p.powers[0])
-            results.append(self._cast(m, platform, f"power_{p}", chosen))
+            numbers = [Mux(control.register, unit.o.p.sum, unit.o.p.powers[0]), *list(unit.o.p.powers)[1:]]
+            results.append(
+                _packed([self._cast(m, platform, f"power_{p}_{k}", each) for k, each in enumerate(numbers)], stored)
+            )
         return units[0].i.ready, units[0].o.valid & (~control.register | units[0].o.p.last), results
 
     def _rand2(self, m: Module, platform: Any, feed: Value, column: list, first: Value) -> tuple:
@@ -294,6 +322,16 @@ class LaneUnits(wiring.Component):
         return takes, units[0].o.valid, results, *(unit.o.p.scale for unit in units)
 
 
+def _element(word: Value, k: int, size: Value) -> Value:
+    """Return element k of a beat, of ``2**size`` bytes, with other bits above it."""
+    return Array(word[8 * (k << log) :] for log in range(LARGEST_SIZE + 1))[size]
+
+
+def _packed(codes: Sequence[Value], size: Value) -> Value:
+    """Return a beat of elements of ``2**size`` bytes."""
+    return Array(Cat(code[: 8 << log] for code in codes) for log in range(LARGEST_SIZE + 1))[size]
+
+
 def starts_wrong(config: CoreConfig, start: Value, partitions: Value) -> Value:
     """Return 1 if `partitions` may not start in a quarter: up to a quarter starts in any, up to two in the first or
     third."""
@@ -305,8 +343,9 @@ def starts_wrong(config: CoreConfig, start: Value, partitions: Value) -> Value:
 class LaneEngine(wiring.Component):
     """Runs one instruction after the other; a refused one reads and writes nothing.
 
-    Latency: elements are asked for ``CHECK_CYCLES + 4`` cycles after their instruction. Throughput: an element of each lane a
-    cycle, of two tensors every second cycle; QuantizeMX a block of four elements in four cycles.
+    Latency: elements are asked for ``CHECK_CYCLES + 4`` cycles after their instruction. Throughput: a beat of each lane a cycle, of two
+    tensors every second cycle; QuantizeMX a block of four elements in four cycles. A beat is an element; of OPERATE and EXPONENTIAL,
+    where elements follow each other in words of SBUF, two on VectorE, and of floats of 16 or 8 bits four on VectorE and two on ScalarE.
 
     Parameters
     ----------
@@ -360,6 +399,9 @@ class LaneEngine(wiring.Component):
             reader.x.eq(held.x),
             reader.y.eq(held.y),
             reader.second.eq(held.second),
+            *(part.together.eq(self._together(held)) for part in (reader, units)),
+            # A register is one element.
+            writer.together.eq(Mux(held.register, 0, reader.together)),
             reader.partitions.eq(held.partitions),
             reader.data.eq(self.data),
             reader.words.eq(self.words),
@@ -404,6 +446,28 @@ class LaneEngine(wiring.Component):
         m.d.comb += self.busy.eq(~fsm.ongoing("IDLE"))
         return m
 
+    def _together(self, held) -> Value:
+        """Return the logarithm of a beat's elements: of OPERATE and EXPONENTIAL as many as the machine takes in a cycle, if they
+        follow each other in words of SBUF."""
+        tensor = held.second == Second.TENSOR
+        narrow = Cat(each.dtype.as_value().matches(*NARROW) for each in (held.x, held.result)).all()
+
+        def in_words(operand: Any, log: int) -> Value:
+            pairs = operand.pattern.pairs
+            odd = Cat(operand.pattern.offset[:log], pairs[0].num[:log], *(pair.step[:log] for pair in pairs[1:]))
+            fits = log_bytes(operand.dtype) + log <= exact_log2(SBUF_WORD_BYTES)
+            return ~operand.psum & (pairs[0].step == 1) & ~odd.any() & fits
+
+        two, four = (
+            held.operation.as_value().matches(Operation.OPERATE, Operation.EXPONENTIAL)
+            & in_words(held.x, log)
+            & (held.register | in_words(held.result, log))
+            & (~tensor | in_words(held.y, log))
+            for log in (1, 2)
+        )
+        fast = narrow & ~tensor
+        return two & fast if self.engine == "scalar" else Mux(four & fast, 2, two)
+
     def _fault(self, held, checks: Sequence[PatternCheck]) -> Value:
         """Return the fault of an instruction."""
         config = self.config
@@ -429,6 +493,9 @@ class LaneEngine(wiring.Component):
             | (~operates & (held.second == Second.TENSOR))
             | ((states | (held.operation == Operation.RECIPROCAL)) & has_y)
             | (quantizes & (has_y | (Value.cast(held.mx.element) >= len(ELEMENTS))))
+            # Both read SBUF alone, and QuantizeMX writes to it alone.
+            | ((quantizes | states) & held.x.psum)
+            | (quantizes & held.result.psum)
             | (activates & ~(selections[0] & selections[1] & selections[2]))
             | (held.register & ~held.operation.as_value().matches(Operation.ACTIVATE, Operation.EXPONENTIAL))
         )

@@ -1,5 +1,7 @@
 """Operands of VectorE or ScalarE: elements of SBUF and PSUM, one of every lane a cycle."""
 
+from typing import Any
+
 from amaranth import Array, Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
@@ -37,20 +39,37 @@ WORD_BITS = exact_log2(SBUF_WORD_BYTES)
 DEPTH = 4
 """Elements that wait for the lanes."""
 LANE_BITS = FP32.width
+BEAT_BITS = 8 * SBUF_WORD_BYTES
+"""Elements of a lane that come together lie in a word of SBUF."""
+
+
+def walk(m: Module, config: CoreConfig, walker: Any, operand: Any, log: Value) -> None:
+    """Give a walker an operand's groups of ``2**log`` elements, as elements of that many times the size."""
+    pairs, own = operand.pattern.pairs, walker.i.p
+    m.d.comb += [
+        own.offset.eq(operand.pattern.offset >> log),
+        own.size.eq(log_bytes(operand.dtype) + log),
+        own.limit.eq(1 << config.walk.address_bits),
+        own.pairs[0].step.eq(pairs[0].step),
+        own.pairs[0].num.eq(pairs[0].num >> log),
+    ]
+    for given, pair in zip(own.pairs[1:], pairs[1:], strict=True):
+        m.d.comb += [given.step.eq(pair.step >> log), given.num.eq(pair.num)]
 
 
 def elements_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of an element of each lane in the low bits of 32, lane 0 the first partition of the operand.
+    """Layout of a beat: one or more elements of each lane in the low bits of a word, lane 0 the first partition of the operand.
 
     ``second`` marks those of the second operand, ``last`` the first operand's last ones.
     """
-    return data.StructLayout({"elements": wide_array(LANE_BITS, config.size), "second": 1, "last": 1})
+    return data.StructLayout({"elements": wide_array(BEAT_BITS, config.size), "second": 1, "last": 1})
 
 
 class LaneReader(wiring.Component):
     """Reads both operands of an instruction. A column comes first; elements of a tensor each before the first operand's.
 
-    Latency: the first element is offered five cycles after ``start``. Throughput: an element of each lane a cycle; PSUM may delay it.
+    Latency: the first beat is offered five cycles after ``start``. Throughput: a beat of ``2**together`` elements of each lane a cycle;
+    PSUM may delay it. A column has beats of one element.
 
     Parameters
     ----------
@@ -59,7 +78,7 @@ class LaneReader(wiring.Component):
     Members
     -------
     start : In(1); the other inputs stay as they are until the last element is taken
-    x, y : In(operand_layout); second : In(Second); partitions : In
+    x, y : In(operand_layout); second : In(Second); partitions : In; together : In, the logarithm of a beat's elements
     read : Out(stream of sbuf_place, always ready), data : In, SBUF's words
     access : Out(stream of psum_access), of reads; words : In, PSUM's words, a cycle after they are asked for
     o : Out(stream of elements_layout)
@@ -74,6 +93,7 @@ class LaneReader(wiring.Component):
                 "y": In(operand_layout(config)),
                 "second": In(Second),
                 "partitions": In(range(config.size + 1)),
+                "together": In(2),
                 "read": Out(stream.Signature(sbuf_place(config.sbuf), always_ready=True)),
                 "data": In(8 * SBUF_WORD_BYTES * config.size),
                 "access": Out(stream.Signature(psum_access(config.psum))),
@@ -86,16 +106,14 @@ class LaneReader(wiring.Component):
         m = Module()
         config = self.config
         walkers = []
-        for name, operand, wanted in (("x", self.x, 1), ("y", self.y, self.second != Second.IMMEDIATE)):
+        has_y, tensor = self.second != Second.IMMEDIATE, self.second == Second.TENSOR
+        for name, operand, wanted, log in (
+            ("x", self.x, 1, self.together),
+            ("y", self.y, has_y, Mux(tensor, self.together, 0)),
+        ):
             walker = instantiate(m, platform, f"walker_{name}", AccessWalker, config.walk)
-            m.d.comb += [
-                walker.i.valid.eq(self.start & wanted),
-                walker.i.p.pairs.eq(operand.pattern.pairs),
-                walker.i.p.offset.eq(operand.pattern.offset),
-                walker.i.p.size.eq(log_bytes(operand.dtype)),
-                walker.i.p.limit.eq(1 << config.walk.address_bits),
-                walker.clear.eq(0),
-            ]
+            walk(m, config, walker, operand, log)
+            m.d.comb += [walker.i.valid.eq(self.start & wanted), walker.clear.eq(0)]
             walkers.append(walker)
 
         # Whose turn it is: the second operand's until it has given its column, or the element of the present one.
@@ -119,9 +137,9 @@ class LaneReader(wiring.Component):
             y.ready.eq(asked & turn),
         ]
         with m.If(self.start):
-            m.d.sync += turn.eq(self.second != Second.IMMEDIATE)
+            m.d.sync += turn.eq(has_y)
         with m.Elif(asked):
-            m.d.sync += turn.eq((self.second == Second.TENSOR) & ~turn)
+            m.d.sync += turn.eq(tensor & ~turn)
 
         # The words come a cycle later.
         came = Signal()
@@ -141,9 +159,9 @@ class LaneReader(wiring.Component):
         for p in range(config.size):
             word = self.data.word_select(p, 8 * SBUF_WORD_BYTES) >> (held.byte << 3)
             psum_word = self.words.word_select(p, LANE_BITS) >> (held.byte[: WORD_BITS - 1] << 3)
-            found.append(Mux(held.psum, psum_word, word)[:LANE_BITS])
+            found.append(Mux(held.psum, psum_word[:LANE_BITS], word)[:BEAT_BITS])
         m.d.comb += [
-            Value.cast(beat.elements).eq(turned(Cat(found), held.start, LANE_BITS)),
+            Value.cast(beat.elements).eq(turned(Cat(found), held.start, BEAT_BITS)),
             beat.second.eq(held.second),
             beat.last.eq(held.last),
         ]
@@ -167,9 +185,9 @@ PSUM_BITS = exact_log2(WORD_BYTES)
 
 
 def results_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a result of each lane in the low bits of 32, and the scales of each eight, which ``scaled`` writes."""
+    """Layout of a beat of each lane's results in the low bits of a word, and the scales of each eight, which ``scaled`` writes."""
     scales = wide_array(E8M0.width, max(1, config.size // SCALE_PARTITIONS))
-    return data.StructLayout({"results": wide_array(LANE_BITS, config.size), "scales": scales, "scaled": 1})
+    return data.StructLayout({"results": wide_array(BEAT_BITS, config.size), "scales": scales, "scaled": 1})
 
 
 class LaneWriter(wiring.Component):
@@ -182,7 +200,7 @@ class LaneWriter(wiring.Component):
     Members
     -------
     start : In(1); the other inputs stay as they are until the last result is written
-    place : In(operand_layout), partitions : In, scales, scale_offset : In, where results and scales are written
+    place : In(operand_layout), partitions : In, together : In, as `LaneReader` has it, scales, scale_offset : In, where results and scales are written
     i : In(stream of results_layout)
     write : Out(stream of sbuf_write, always ready), access : Out(stream of psum_access), of writes
     done : Out(1), the last result is written in this cycle
@@ -195,6 +213,7 @@ class LaneWriter(wiring.Component):
                 "start": In(1),
                 "place": In(operand_layout(config)),
                 "partitions": In(range(config.size + 1)),
+                "together": In(2),
                 "scales": In(config.walk.address_bits),
                 "scale_offset": In(range(len(SCALE_OFFSETS))),
                 "i": In(stream.Signature(results_layout(config))),
@@ -209,13 +228,10 @@ class LaneWriter(wiring.Component):
         config, place = self.config, self.place
         walker = instantiate(m, platform, "walker", AccessWalker, config.walk)
         there, writes, scaled, scales_written = Signal(), Signal(), Signal(), Signal()
-        size, byte = log_bytes(place.dtype), walker.o.p.byte
+        byte = walker.o.p.byte
+        walk(m, config, walker, place, self.together)
         m.d.comb += [
             walker.i.valid.eq(self.start),
-            walker.i.p.pairs.eq(place.pattern.pairs),
-            walker.i.p.offset.eq(place.pattern.offset),
-            walker.i.p.size.eq(size),
-            walker.i.p.limit.eq(1 << config.walk.address_bits),
             scaled.eq(self.i.p.scaled if config.has_mx else 0),
             there.eq(self.i.valid & walker.o.valid & (~scaled | scales_written)),
             writes.eq(there & (~place.psum | self.access.ready)),
@@ -223,17 +239,18 @@ class LaneWriter(wiring.Component):
             self.i.ready.eq(writes),
             self.done.eq(writes & walker.o.p.last),
         ]
-        # Lanes 0 to partitions - 1, and the bytes of an element.
+        # Lanes 0 to partitions - 1, and the bytes of a beat.
         lanes = Signal(config.size)
         back = Signal(range(QUARTERS))
-        mask = Signal(WORD_BYTES)
+        mask, size = Signal(SBUF_WORD_BYTES), Signal(2)
         m.d.comb += [
             lanes.eq((1 << self.partitions) - 1),
             back.eq(-place.start),
-            mask.eq(Array(Const((1 << (1 << log)) - 1, WORD_BYTES) for log in range(3))[size]),
+            size.eq(log_bytes(place.dtype) + self.together),
+            mask.eq(Array(Const((1 << (1 << log)) - 1, SBUF_WORD_BYTES) for log in range(WORD_BITS + 1))[size]),
         ]
         columns = turned(lanes, back, 1)
-        values = turned(Value.cast(self.i.p.results), back, LANE_BITS)
+        values = turned(Value.cast(self.i.p.results), back, BEAT_BITS)
         word = self.write.p
         m.d.comb += [
             self.access.valid.eq(there & place.psum),
@@ -242,9 +259,9 @@ class LaneWriter(wiring.Component):
             self.access.p.mask.eq(mask << byte[:PSUM_BITS]),
             self.access.p.columns.eq(columns),
         ]
-        shifted = [values.word_select(p, LANE_BITS) for p in range(config.size)]
+        shifted = [values.word_select(p, BEAT_BITS) for p in range(config.size)]
         for p, value in enumerate(shifted):
-            m.d.comb += self.access.p.values[p].eq(value << (byte[:PSUM_BITS] << 3))
+            m.d.comb += self.access.p.values[p].eq(value[:LANE_BITS] << (byte[:PSUM_BITS] << 3))
 
         # Scales of eight lanes lie in a row of their quadrant.
         at, scale_lanes, scale_bytes = Signal(config.walk.address_bits), [], []

@@ -13,7 +13,7 @@ from bitpath.golden.trainium3.declarations.tensor import LOAD_COLUMNS
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.trainium3.array.core_edge import core_word
 from bitpath.rtl.trainium3.array.systolic_array import operand_write_layout
-from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.core.config import SLOT_PORTS, CoreConfig
 from bitpath.rtl.trainium3.core.instruction import tensor_layout
 from bitpath.rtl.trainium3.core.lane_reader import QUARTERS, WORD_BITS
 from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES
@@ -45,22 +45,24 @@ def _minus_zeros(fmt: Value) -> Value:
 
 
 def request_layout(config: CoreConfig) -> data.StructLayout:
-    """Layout of a request to SBUF: bytes of operand and scale, or tags, in their words; ``moves``, a moving word, its
-    number, and the slot of SPARSE; ``whole``, the last part of a word."""
+    """Layout of a request to SBUF: bytes of operand and scale, or tags, in their words; ``moves``, a moving word, and its number.
+
+    A moving word of SPARSE has slots at ``byte``, ``scale``, and ``slots`` for the other two.
+    """
+    slots = {"slots": data.ArrayLayout(WORD_BITS, len(SLOT_PORTS))} if config.has_sparse else {}
     return data.StructLayout(
         {
             "byte": WORD_BITS,
             "scale": WORD_BITS,
             "number": ceil_log2(config.size),
             "moves": 1,
-            "slot": range(SLOTS),
-            "whole": 1,
         }
+        | slots
     )
 
 
 class TensorOperands(wiring.Component):
-    """Writes operand memory two cycles after a request that makes a word whole, in order, at rising places.
+    """Writes operand memory two cycles after a request, in order, at rising places.
 
     A beat with elements of one byte has four of them in its slots of 16 bits. Rows of the array outside the instruction's get
     operands whose product adds nothing. Moving words of a transpose have a one in the row of their number.
@@ -73,6 +75,7 @@ class TensorOperands(wiring.Component):
     -------
     instruction : In(tensor_layout), of all requests that are on their way
     asks : In(1), request : In(request_layout); data, scale_data : In, SBUF's words, a cycle later
+    slot_data : In, words of slots 2 and 3, of a core with sparse PEs
     write : Out(operand_write_layout)
     present : Out, the place behind the words in operand memory
     illegal : Out(1), of a core with sparse PEs: a word has a tag outside its pattern
@@ -91,7 +94,7 @@ class TensorOperands(wiring.Component):
                 "write": Out(operand_write_layout(config.array)),
                 "present": Out(ceil_log2(config.array.operand_depth)),
             }
-            | ({"illegal": Out(1)} if config.has_sparse else {})
+            | ({"slot_data": In(words).array(len(SLOT_PORTS)), "illegal": Out(1)} if config.has_sparse else {})
         )
 
     def elaborate(self, platform):
@@ -103,7 +106,7 @@ class TensorOperands(wiring.Component):
         m.d.sync += [
             came.eq(self.asks),
             found.eq(self.request),
-            there.eq(came & found.whole),
+            there.eq(came),
             words.eq(self.data),
             kept.eq(found),
             self.present.eq(self.present + there),
@@ -115,12 +118,11 @@ class TensorOperands(wiring.Component):
         byte_elements = element_log_bytes(held.mode, held.stationary_format) == 0
         passes = held.mode == Mode.PASS
         layout = core_word(config.dot)
-        rows, elements = [], []
+        rows = []
         for p in range(config.size):
             word = Signal(layout["bits"].shape, name=f"bits_{p}")
             own = Signal(8 * SBUF_WORD_BYTES, name=f"bytes_{p}")
             m.d.comb += own.eq(words.word_select(p, len(own)) >> (kept.byte << 3))
-            elements.append(own[: FP32.width])
             row = p - (held.start << exact_log2(config.size // QUARTERS))
             spread = Cat(Cat(own.word_select(k, 8), Const(0, 8)) for k in range(LOAD_COLUMNS))
             with m.If(kept.moves & passes):
@@ -134,7 +136,7 @@ class TensorOperands(wiring.Component):
             rows.append(word)
         tags = [Const(0, 0)] * config.size
         if config.has_sparse:
-            moving = self._slots(m, elements, came, found, kept)
+            moving = self._slots(m, words, kept)
             rows = [
                 Mux(kept.moves & (held.mode == Mode.SPARSE), slots, word)
                 for slots, word in zip(moving, rows, strict=True)
@@ -148,16 +150,20 @@ class TensorOperands(wiring.Component):
         m.d.comb += Value.cast(self.write.words).eq(Cat(packed))
         return m
 
-    def _slots(self, m: Module, elements: list[Value], came: Value, found, kept) -> list[Value]:
+    def _slots(self, m: Module, words: Value, kept) -> list[Value]:
         """Return moving words of SPARSE: each row's has the slots of its group's partitions."""
         size, pattern = self.config.size, self.instruction.pattern
-        own = []
-        for p, element in enumerate(elements):
-            held = [Signal(FP32.width, name=f"slot_{p}_{slot}", reset_less=True) for slot in range(SLOTS - 1)]
-            for slot, each in enumerate(held):
-                with m.If(kept.slot == slot):
-                    m.d.sync += each.eq(element)
-            own.append([*(Mux(kept.slot == slot, element, each) for slot, each in enumerate(held)), element])
+        held = [words]
+        for slot, found in enumerate((self.scale_data, *self.slot_data), start=1):
+            held.append(Signal.like(found, name=f"words_{slot}", reset_less=True))
+            m.d.sync += held[-1].eq(found)
+        own = [
+            [
+                (each.word_select(p, 8 * SBUF_WORD_BYTES) >> (byte << 3))[: FP32.width]
+                for each, byte in zip(held, (kept.byte, kept.scale, *kept.slots), strict=True)
+            ]
+            for p in range(size)
+        ]
         groups = []
         for p in range(size):
             partitions = [

@@ -8,7 +8,7 @@ Ref: "Trainium3 Architecture Guide for NKI", background transpose. The rule is c
 
 from typing import Any
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -23,7 +23,7 @@ from bitpath.rtl.trainium3.array.operand_row import control_layout
 from bitpath.rtl.trainium3.array.psum_column import OVERWRITING_FLAGS
 from bitpath.rtl.trainium3.array.psum_memory import HALF, LANES, WORD, psum_command
 from bitpath.rtl.trainium3.array.systolic_array import operand_write_layout
-from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.core.config import SLOT_PORTS, CoreConfig
 from bitpath.rtl.trainium3.core.instruction import tensor_layout
 from bitpath.rtl.trainium3.core.lane_engine import starts_wrong
 from bitpath.rtl.trainium3.core.lane_reader import CHECK_CYCLES, QUARTERS, WORD_BITS, PatternCheck, turned
@@ -43,11 +43,32 @@ from bitpath.rtl.trainium3.tensor.sparse_select import SLOTS, is_known
 # SBUF -> a word of each row -> operand memory, a ring -> load beats, then moving words
 
 
+def _in_halves(held) -> Value:
+    """Return 1 for a transpose of 32-bit elements: the lower halves of all of them, then the upper ones."""
+    return (held.mode == Mode.PASS) & (held.stationary_format == OperandFormat.FP32)
+
+
+def _write(m: Module, command: Any, held, upper: Value) -> None:
+    """Drive PSUM's command of an instruction; halves of 32-bit elements lie twice as far apart as the elements."""
+    halves, result = _in_halves(held), held.result
+    for own, pair in zip(command.pairs, result.pairs, strict=True):
+        m.d.comb += [own.step.eq(Mux(halves, pair.step << 1, pair.step)), own.num.eq(pair.num)]
+    m.d.comb += [
+        command.offset.eq(Mux(halves, Cat(upper, result.offset), result.offset)),
+        command.size.eq(Mux(held.bf16 | halves, HALF, WORD)),
+        command.bank.eq(held.bank),
+        command.flag.eq(held.flag),
+        # Transposes move bits unchanged.
+        command.store.eq(held.mode == Mode.PASS),
+        command.columns.eq((1 << held.columns) - 1),
+    ]
+
+
 class MainSlot(wiring.Component):
     """Runs one instruction after the other: load beats, swap, moving words.
 
-    Latency: the first beat enters the array 6 cycles after its instruction. Throughput: a beat or a moving word a cycle, a word of
-    FUSED one in four, of SPARSE one in as many as a row of it has slots.
+    Latency: the first beat enters the array 6 cycles after its instruction. Throughput: a beat or a moving word a cycle, all slots
+    of a row with it, a word of FUSED one in four. A transpose of 32-bit elements runs twice, the lower halves first.
 
     Parameters
     ----------
@@ -57,6 +78,7 @@ class MainSlot(wiring.Component):
     -------
     i : In(stream of tensor_layout), instructions that `TensorSlots` has checked; ready while the slot is idle
     read, scale_read : Out(stream of sbuf_place, always ready); data, scale_data : In, SBUF's words, a cycle later
+    slot_read, slot_data : the same for slots 2 and 3, of a core with sparse PEs; the other two ports have slots 0 and 1
     write : Out(operand_write_layout), control : Out(control_layout), of the array
     advance : In(1), the array takes control
     taken : In(1), PSUM takes a result in this cycle
@@ -81,20 +103,27 @@ class MainSlot(wiring.Component):
                 "taken": In(1),
                 "command": Out(stream.Signature(psum_command(config.psum))),
             }
-            | ({"illegal": Out(1)} if config.has_sparse else {})
+            | (
+                {
+                    "slot_read": Out(place).array(len(SLOT_PORTS)),
+                    "slot_data": In(words).array(len(SLOT_PORTS)),
+                    "illegal": Out(1),
+                }
+                if config.has_sparse
+                else {}
+            )
         )
 
     def elaborate(self, platform):
         m = Module()
         config = self.config
         held = Signal(tensor_layout(config), reset_less=True)
-        start, finished = Signal(), Signal()
-        passes = held.mode == Mode.PASS
+        start, finished, upper = Signal(), Signal(), Signal()
         with m.FSM() as fsm:
             with m.State("IDLE"):
                 m.d.comb += self.i.ready.eq(1)
                 with m.If(self.i.valid):
-                    m.d.sync += held.eq(self.i.p)
+                    m.d.sync += [held.eq(self.i.p), upper.eq(0)]
                     m.next = "COMMAND"
             with m.State("COMMAND"):
                 m.d.comb += [self.command.valid.eq(1), start.eq(self.command.ready)]
@@ -102,24 +131,18 @@ class MainSlot(wiring.Component):
                     m.next = "RUN"
             with m.State("RUN"):
                 with m.If(finished):
+                    m.d.sync += upper.eq(1)
                     m.next = "IDLE"
-        m.d.comb += [
-            self.command.p.pairs.eq(held.result.pairs),
-            self.command.p.offset.eq(held.result.offset),
-            self.command.p.size.eq(Mux(held.bf16, HALF, WORD)),
-            self.command.p.bank.eq(held.bank),
-            self.command.p.flag.eq(held.flag),
-            # Transposes move bits unchanged.
-            self.command.p.store.eq(passes),
-            self.command.p.columns.eq((1 << held.columns) - 1),
-        ]
-        self._run(m, platform, held, start, fsm.ongoing("RUN"), finished)
+                    with m.If(_in_halves(held) & ~upper):
+                        m.next = "COMMAND"
+        _write(m, self.command.p, held, upper)
+        self._run(m, platform, held, upper, start, fsm.ongoing("RUN"), finished)
         return m
 
-    def _run(self, m: Module, platform: Any, held, start: Value, running: Value, finished: Value) -> None:
+    def _run(self, m: Module, platform: Any, held, upper: Value, start: Value, running: Value, finished: Value) -> None:
         """Ask for words, and use them in the order of their arrival."""
         config, depth = self.config, self.config.array.operand_depth
-        passes, fused, sparse = (held.mode == each for each in (Mode.PASS, Mode.FUSED, Mode.SPARSE))
+        passes, fused = (held.mode == each for each in (Mode.PASS, Mode.FUSED))
         walker = instantiate(m, platform, "walker", AccessWalker, config.walk)
         m.d.comb += [
             walker.i.valid.eq(start & ~passes),
@@ -143,23 +166,16 @@ class MainSlot(wiring.Component):
         moves, all_asked, number = Signal(), Signal(), Signal(range(config.size))
         scale_at = Signal(config.walk.address_bits)
         byte, scale_byte = (Signal(config.walk.address_bits, name=name) for name in ("byte", "scale_byte"))
-        asks, last, whole = Signal(), Signal(), Signal()
-        slot = Signal(range(SLOTS))
+        asks, last = Signal(), Signal()
         m.d.comb += [
             byte.eq(Mux(moves, walker.o.p.byte, held.stationary + (column << size))),
             scale_byte.eq(Mux(moves, scale_at, self._beside(held, column))),
             asks.eq(running & room & ~all_asked & (~moves | passes | walker.o.valid)),
             walker.o.ready.eq(asks & moves),
             last.eq(Mux(passes, number == held.rows - 1, walker.o.p.last)),
-            whole.eq((slot == held.pattern.last_slot) | ~moves | ~sparse if config.has_sparse else 1),
         ]
         for port, at in ((self.read, byte), (self.scale_read, scale_byte)):
-            m.d.comb += [
-                port.valid.eq(asks),
-                port.p.start.eq(held.start << exact_log2(config.size // QUARTERS)),
-                port.p.partitions.eq(held.rows),
-                port.p.word.eq(at >> WORD_BITS),
-            ]
+            self._ask(m, port, held, asks, at)
         with m.If(start):
             m.d.sync += [
                 column.eq(0),
@@ -167,12 +183,10 @@ class MainSlot(wiring.Component):
                 all_asked.eq(0),
                 number.eq(0),
                 scale_at.eq(held.moving_scales),
-                slot.eq(0),
             ]
         with m.Elif(asks):
-            m.d.sync += asked.eq(asked + whole)
+            m.d.sync += asked.eq(asked + 1)
             with m.If(moves):
-                m.d.sync += slot.eq(Mux(whole, 0, slot + 1))
                 m.d.sync += [number.eq(number + 1), scale_at.eq(scale_at + 1), all_asked.eq(last)]
             with m.Else():
                 m.d.sync += [column.eq(column + beat), moves.eq(column + beat >= held.columns)]
@@ -184,8 +198,6 @@ class MainSlot(wiring.Component):
             operands.request.scale.eq(scale_byte),
             operands.request.number.eq(number),
             operands.request.moves.eq(moves),
-            operands.request.slot.eq(slot),
-            operands.request.whole.eq(whole),
             operands.data.eq(self.data),
             operands.scale_data.eq(self.scale_data),
             self.write.eq(operands.write),
@@ -193,7 +205,7 @@ class MainSlot(wiring.Component):
         ]
 
         if config.has_sparse:
-            m.d.comb += [self.illegal.eq(operands.illegal), self.control.pattern.eq(held.pattern)]
+            self._slots(m, held, walker, operands, asks & moves, scale_byte)
         control = self.control
         there, load, uses = Signal(), Signal(), Signal()
         number_of_pass, left = Signal(2), Signal(range(depth))
@@ -204,7 +216,7 @@ class MainSlot(wiring.Component):
             control.swap.eq(there & load & (loaded + beat >= held.columns)),
             control.column.eq(loaded),
             control.valid.eq(there & ~load),
-            control.number.eq(Mux(fused, number_of_pass, Mux(passes, 0, (1 << len(control.number)) - 1))),
+            control.number.eq(Mux(fused, number_of_pass, Mux(passes, upper, (1 << len(control.number)) - 1))),
             control.first.eq(number_of_pass == 0),
             control.mode.eq(held.mode),
             control.stationary_mode.eq(held.mode),
@@ -224,6 +236,37 @@ class MainSlot(wiring.Component):
                 m.d.sync += number_of_pass.eq(number_of_pass + 1)
         m.d.sync += [used.eq(used + uses), left.eq(left + (uses & ~load) - self.taken)]
 
+    def _ask(self, m: Module, port: Any, held, asks: Value, byte: Value) -> None:
+        """Read the instruction's rows of the word that has a byte."""
+        m.d.comb += [
+            port.valid.eq(asks),
+            port.p.start.eq(held.start << exact_log2(self.config.size // QUARTERS)),
+            port.p.partitions.eq(held.rows),
+            port.p.word.eq(byte >> WORD_BITS),
+        ]
+
+    def _slots(self, m: Module, held, walker: Any, operands: Any, moves: Value, scale_byte: Value) -> None:
+        """Read all slots of a sparse moving word: the walker has the pairs behind the innermost one, whose step is between slots."""
+        sparse = held.mode == Mode.SPARSE
+        *results, unused = walker.i.p.pairs
+        step = Signal(self.config.walk.address_bits)
+        m.d.comb += step.eq(held.moving.pairs[0].step << walker.i.p.size)
+        places = [Signal.like(step, name=f"slot_byte_{slot}") for slot in range(1, SLOTS)]
+        m.d.comb += [at.eq(walker.o.p.byte + slot * step) for slot, at in enumerate(places, start=1)]
+        with m.If(sparse):
+            m.d.comb += [own.eq(outer) for own, outer in zip(results, list(held.moving.pairs)[1:], strict=True)]
+            m.d.comb += [unused.step.eq(0), unused.num.eq(1)]
+        with m.If(sparse & moves):
+            m.d.comb += scale_byte.eq(places[0])
+        for slot, (port, at) in enumerate(zip(self.slot_read, places[1:], strict=True), start=2):
+            self._ask(m, port, held, sparse & moves & (held.pattern.last_slot >= slot), at)
+            m.d.comb += operands.request.slots[slot - 2].eq(at)
+        m.d.comb += [
+            *(to.eq(words) for to, words in zip(operands.slot_data, self.slot_data, strict=True)),
+            self.illegal.eq(operands.illegal),
+            self.control.pattern.eq(held.pattern),
+        ]
+
     def _beside(self, held, column: Value) -> Value:
         """Return the byte that accompanies a beat's elements: a scale for each column, or a tag of 4 bits."""
         scales = held.stationary_scales + column
@@ -241,7 +284,7 @@ class BackgroundSlot(wiring.Component):
     """Runs one transpose after the other.
 
     Latency: PSUM gets the first result ``columns + 3`` cycles after the instruction. Throughput: a column of the stationary operand
-    a cycle, then a result a cycle.
+    a cycle, then a result a cycle; elements of 32 bits twice, the lower halves first.
 
     Parameters
     ----------
@@ -271,13 +314,13 @@ class BackgroundSlot(wiring.Component):
         config = self.config
         held = Signal(tensor_layout(config), reset_less=True)
         column, byte = Signal(range(config.size)), Signal(config.walk.address_bits)
-        asks, last = Signal(), Signal()
+        asks, last, upper = Signal(), Signal(), Signal()
         unit = instantiate(m, platform, "transpose", BackgroundTranspose, TransposeConfig(size=config.size))
         with m.FSM():
             with m.State("IDLE"):
                 m.d.comb += self.i.ready.eq(1)
                 with m.If(self.i.valid):
-                    m.d.sync += [held.eq(self.i.p), column.eq(0)]
+                    m.d.sync += [held.eq(self.i.p), column.eq(0), upper.eq(0)]
                     m.next = "COMMAND"
             with m.State("COMMAND"):
                 m.d.comb += self.command.valid.eq(1)
@@ -290,10 +333,14 @@ class BackgroundSlot(wiring.Component):
                     m.next = "WRITE"
             with m.State("WRITE"):
                 with m.If(self.o.valid & self.o.ready & unit.o.p.last):
+                    m.d.sync += [column.eq(0), upper.eq(1)]
                     m.next = "IDLE"
+                    with m.If(_in_halves(held) & ~upper):
+                        m.next = "COMMAND"
+        size = element_log_bytes(held.mode, held.stationary_format)
         m.d.comb += [
             last.eq(column == held.columns - 1),
-            byte.eq(held.stationary + (column << HALF)),
+            byte.eq(held.stationary + (column << size) + (upper << HALF)),
             self.read.valid.eq(asks),
             self.read.p.start.eq(held.start << exact_log2(config.size // QUARTERS)),
             self.read.p.partitions.eq(held.rows),
@@ -302,8 +349,11 @@ class BackgroundSlot(wiring.Component):
         came, ends = Signal(), Signal()
         place = Signal(WORD_BITS, reset_less=True)
         m.d.sync += [came.eq(asks), ends.eq(last), place.eq(byte)]
+        # An element of 8 bits has zeros above.
+        kept = Mux(size == 0, (1 << PASS_BITS // 2) - 1, (1 << PASS_BITS) - 1)
         found = Cat(
-            (self.data.word_select(p, 8 * SBUF_WORD_BYTES) >> (place << 3))[:PASS_BITS] for p in range(config.size)
+            ((self.data.word_select(p, 8 * SBUF_WORD_BYTES) >> (place << 3))[:PASS_BITS] & kept)[:PASS_BITS]
+            for p in range(config.size)
         )
         m.d.comb += [
             # A bank of registers is free, since the transpose before has left the unit.
@@ -314,13 +364,8 @@ class BackgroundSlot(wiring.Component):
             self.o.valid.eq(unit.o.valid),
             unit.o.ready.eq(self.o.ready),
             *(result.eq(element) for result, element in zip(self.o.p, unit.o.p.elements, strict=True)),
-            self.command.p.pairs.eq(held.result.pairs),
-            self.command.p.offset.eq(held.result.offset),
-            self.command.p.size.eq(HALF),
-            self.command.p.bank.eq(held.bank),
-            self.command.p.store.eq(1),
-            self.command.p.columns.eq((1 << held.columns) - 1),
         ]
+        _write(m, self.command.p, held, upper)
         return m
 
 
@@ -423,13 +468,16 @@ class TensorSlots(wiring.Component):
             Mode.DOUBLE_ROW: both(*DOUBLE_ROW_FORMATS) & ~mixed,
             Mode.NARROW: (both(*NARROW_FORMATS) & ~mixed) | both(OperandFormat.TF32),
             Mode.FUSED: both(OperandFormat.FP32),
-            Mode.PASS: Value.cast(formats[0]).matches(OperandFormat.BF16, OperandFormat.FP16) & held.bf16,
+            Mode.PASS: Mux(
+                held.bf16, Value.cast(formats[0]).matches(*NARROW_FORMATS), formats[0] == OperandFormat.FP32
+            ),
         }
         # Rows and columns come in multiples of these numbers less 1.
         row_rest, column_rest, count = Mux(mx, QUADRANT - 1, 0), mx, result.count
         places = [(held.stationary + (held.columns << element_log_bytes(mode, held.stationary_format)))]
         scale_places = [held.stationary_scales + held.columns, held.moving_scales + moving.count]
         flags = Mux(passes, held.flag.matches(*OVERWRITING_FLAGS), held.flag.matches(*ACCUMULATES))
+        slots: Value = Const(0)
         operation, unaligned = (
             ~flags | (mx & (not config.has_mx)),
             mx & held.stationary_scales[: exact_log2(SCALES)].any(),
@@ -442,6 +490,7 @@ class TensorSlots(wiring.Component):
             row_rest = Mux(sparse, pattern.last_partition, row_rest)
             column_rest = Mux(sparse, LOAD_COLUMNS - 1, column_rest)
             count = Mux(sparse, result.count * (pattern.last_slot + 1), count)
+            slots = sparse & (held.moving.pairs[0].num != pattern.last_slot + 1)
             outside.append(sparse & (held.tags + (held.columns >> 1) > config.partition_bytes))
             unaligned |= sparse & held.tags[0]
         known_formats: Value = allowed.pop(Mode.MX)
@@ -469,6 +518,6 @@ class TensorSlots(wiring.Component):
             (partitions, Fault.PARTITIONS),
             (starts_wrong(config, held.start, held.rows), Fault.START),
             ((~passes & moving.empty) | result.empty, Fault.NUM),
-            (Mux(passes, held.rows, moving.count) != count, Fault.COUNT),
+            ((Mux(passes, held.rows, moving.count) != count) | slots, Fault.COUNT),
             (Cat(outside).any(), Fault.RANGE),
         )

@@ -81,7 +81,7 @@ class SbufConfig(UnitConfig, unit="sbuf"):
     partitions : a power of two from 4 to 128.
     partition_bytes : a power of two from 64 to 4096.
     banks : 8-byte words of a DMA access: 2, or 4 as on the machine.
-    readers : engines that only read: one read port each, before those of ``engines``.
+    readers : read ports without a write port, before those of ``engines``.
     engines : engines with a read port and a write port each.
     wait_bits : bits of the counter of a DMA port's waits, which stops at its largest value.
     adds : whether a DMA port has read-add-write; without it every beat stores.
@@ -99,7 +99,7 @@ class SbufConfig(UnitConfig, unit="sbuf"):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_range("sbuf", "readers", self.readers, 0, 6 - self.engines)
+        require_range("sbuf", "readers", self.readers, 0, 7 - self.engines)
 
     @property
     def read_ports(self) -> int:

@@ -72,6 +72,25 @@ def column():
 MAKERS = (tile, in_hbm, in_psum, halves, integers, column)
 
 
+STRICT = nki.Options(strict=True)
+
+
+def warned(kernel, sentence, target="trn3"):
+    """Return the run of a kernel that is warned of once, at one line, and fails in a strict run."""
+    with pytest.warns(nki.NkiWarning, match=re.escape(sentence)):
+        run = nki.run(kernel, options=nki.Options(target=target))
+    (found,) = run.warnings
+    assert re.fullmatch(rf".*{re.escape(sentence)}.* \((test_nki_\w+|one_instruction).py:\d+\)", found), found
+    with pytest.raises(nki.NkiValidationError, match=re.escape(sentence)):
+        nki.run(kernel, options=nki.Options(target=target, strict=True))
+    return run
+
+
+def silent(kernel, target="trn3"):
+    """Run a kernel that a strict run accepts."""
+    assert nki.run(kernel, options=nki.Options(target=target, strict=True)).warnings == ()
+
+
 def check_broken(kernel, sentence, target="trn3"):
     """Run a kernel that breaks a rule: the error is a sentence with the line of the instruction."""
     with pytest.raises(nki.NkiValidationError) as caught:

@@ -1,12 +1,14 @@
 """Rules of memories, allocations, indices, engines, generations and launches: each just kept and just broken."""
 
 import re
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 from bitpath.golden import nki, trainium3
+from bitpath.golden.nki.declarations.errors import UNDEFINED
 from bitpath.verif.nki.machine.one_instruction import (
     check_allowed,
     check_broken,
@@ -19,7 +21,9 @@ from bitpath.verif.nki.machine.one_instruction import (
     psum,
     quantize,
     sbuf,
+    silent,
     tile,
+    warned,
 )
 
 # Rules of engines, generations and launches, each just kept and just broken, and the reduction of scalar_tensor_tensor.
@@ -69,6 +73,10 @@ KEPT = {
 }
 BROKEN = {
     "maximum on ScalarE": (scaled(nl.maximum, engine=ENGINE.scalar), "op0 and op1: must not be max on scalar"),
+    "no engine": (
+        both(nl.add, sbuf, sbuf, "nonsense"),
+        "tensor_tensor engine: must be a member of nki.isa.engine, not 'nonsense'",
+    ),
     "add and multiply on ScalarE": (
         scaled(nl.add, nl.multiply, 1.0, engine=ENGINE.scalar),
         "op0 and op1: must not be add and multiply on scalar",
@@ -204,6 +212,225 @@ def test_nki_scalar_tensor_tensor_reduces_its_fp32_results(op, dtype):
     assert reduced.tobytes() == np.array(expected).T.astype(np.float32).tobytes()
     assert ("reduction.order" in run.standing.keys) == (op in (nl.add, nl.multiply))
     assert [each.cycles for each in run.instructions if each.opcode == "scalar_tensor_tensor"] == [64 + 64] * 2
+
+
+# Undefined behaviour, of which a run is warned and that a strict run refuses, each beside the nearest that is defined.
+
+
+def products(*accumulate, between=None):
+    """Add matmuls in PSUM, with an instruction between the first and the second."""
+
+    def kernel():
+        made, one = psum(8, 8), sbuf(8, 8, dtype="bfloat16", value=1)
+        for k, each in enumerate(accumulate):
+            nisa.nc_matmul(made, one, one, accumulate=each)
+            if between is not None and k == 0:
+                between(made)
+
+    return kernel
+
+
+def reductions(*commands):
+    """Run select_reduce with each command; the registers are read in the end."""
+
+    def kernel():
+        for command in commands:
+            nisa.select_reduce(
+                sbuf(4, 8), sbuf(4, 8, dtype="uint8"), sbuf(4, 8), 0.0, sbuf(4, 1), nisa.reduce_cmd[command]
+            )
+
+    return kernel
+
+
+def activations(*commands):
+    def kernel():
+        for command in commands:
+            nisa.activation(
+                sbuf(4, 8), nl.copy, sbuf(4, 8), reduce_op=nl.add, reduce_cmd=nisa.reduce_cmd[command],
+                reduce_res=sbuf(4, 1) if command == commands[-1] else None,
+            )  # fmt: skip
+
+    return kernel
+
+
+def gathered(dtype):
+    return lambda: nisa.local_gather(sbuf(16, 16, dtype=dtype), sbuf(16, 8), sbuf(16, 1, dtype="uint16"))
+
+
+def moved(**more):
+    return lambda: nisa.dma_copy(sbuf(4, 8), sbuf(4, 8), **more)
+
+
+def turned(**more):
+    return lambda: nisa.dma_transpose(sbuf(8, 4), sbuf(4, 8), **more)
+
+
+HWDGE = nisa.dge_mode.hwdge
+WARNED_OF = {
+    "accumulation onto a memset": (
+        products(True),
+        "nc_matmul dst: must not be added to on gen3 where an instruction other than a matmul has written",
+        products(False, True),
+        "trn2",
+    ),
+    "accumulation onto a memset behind a matmul": (
+        products(None, None, between=lambda made: nisa.memset(made, 0.0)),
+        "nc_matmul dst: must not be added to on gen3 where an instruction other than a matmul has written",
+        products(None, None, between=lambda made: nisa.tensor_copy(sbuf(8, 8), made)),
+        "trn2",
+    ),
+    "VectorE's registers behind idle": (
+        lambda: (reductions("reset_reduce")(), nisa.exponential(sbuf(4, 8), sbuf(4, 8)), reductions("reduce")()),
+        "select_reduce: accumulators are read that nothing has set",
+        reductions("reset_reduce", "reduce"),
+        "trn3",
+    ),
+    "VectorE's registers of idle": (
+        reductions("idle"),
+        "select_reduce: accumulators are read that nothing has set",
+        reductions("reset_reduce"),
+        "trn3",
+    ),
+    "ScalarE's registers at the start": (
+        activations("reduce"),
+        "activation: accumulators are read that nothing has set",
+        activations("reset_reduce", "idle"),
+        "trn3",
+    ),
+    "ScalarE's registers that stay idle": (
+        activations("idle"),
+        "activation: accumulators are read that nothing has set",
+        activations("reset", "idle"),
+        "trn3",
+    ),
+    "cast of a gather": (
+        gathered("bfloat16"),
+        "local_gather dst: dtype must be src_buffer's float32, not bfloat16",
+        gathered("float32"),
+        "trn3",
+    ),
+    "name as a priority": (
+        moved(priority="nonsense"), "dma_copy priority must be an integer, not 'nonsense'", moved(priority=0), "trn3"
+    ),
+    "priority of a copy": (moved(priority=4), "dma_copy priority must be 0 to 3, not 4", moved(priority=3), "trn3"),
+    "priority of a transpose": (
+        turned(priority=-1), "dma_transpose priority must be 0 to 3, not -1", turned(priority=0), "trn3"
+    ),
+    "priority on gen3": (moved(priority=0), "dma_copy priority: must be None on gen3, not 0", moved(), "trn2"),
+    "engine of descriptors": (
+        moved(engine=ENGINE.vector, dge_mode=HWDGE),
+        "dma_copy engine: must be sync, scalar or unknown, not vector",
+        moved(engine=ENGINE.sync, dge_mode=HWDGE),
+        "trn3",
+    ),
+    "name as an engine of descriptors": (
+        moved(engine="nonsense"), "dma_copy engine: must be sync, scalar or unknown, not nonsense", moved(), "trn3"
+    ),
+    "engine without hwdge": (
+        moved(engine=ENGINE.scalar),
+        "dma_copy engine: must be unknown without dge_mode hwdge, not scalar",
+        moved(engine=ENGINE.scalar, dge_mode=HWDGE),
+        "trn3",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WARNED_OF)
+def test_nki_what_is_undefined_is_warned_of_and_refused_by_a_strict_run(name):
+    kernel, sentence, defined, target = WARNED_OF[name]
+    warned(kernel, sentence, target)
+    silent(defined, target)
+
+
+def test_nki_a_strict_run_accepts_kinds_of_what_is_undefined():
+    options = nki.Options(strict=True, accepted=("queue",))
+    with pytest.warns(nki.NkiWarning, match="dma_copy priority must be 0 to 3, not 4"):
+        nki.run(moved(priority=4), options=options)
+    with pytest.raises(nki.NkiValidationError, match="accumulators are read"):
+        nki.run(reductions("idle"), options=options)
+    with pytest.raises(ValueError, match=re.escape("accepted must be of unwritten, returned, ")):
+        nki.Options(accepted=("all",))
+
+
+def test_nki_every_warning_is_of_a_kind_that_a_run_may_accept():
+    sources = "".join(path.read_text() for path in sorted(Path(nki.__file__).parent.rglob("*.py")))
+    kinds = re.findall(r'(?:warn|doubtful)\(\s*"(\w+)"', sources)
+    assert set(kinds) == set(UNDEFINED)
+
+
+def test_nki_gen4_accumulates_onto_a_memset():
+    silent(products(True))
+
+
+def test_nki_a_gather_into_another_dtype_is_a_cast():
+    def kernel(x):
+        made, source = nl.ndarray((16, 16), nl.int16), nl.load(x)
+        nisa.local_gather(made, source, sbuf(16, 1, dtype="uint16"))
+        out = nl.ndarray(made.shape, made.dtype, nl.shared_hbm)
+        nisa.dma_copy(out, made)
+        return out
+
+    x = np.full((16, 2), 2.5, np.float32)
+    with pytest.warns(nki.NkiWarning, match="dtype must be src_buffer's float32, not int16"):
+        assert (nki.run(kernel, x).outputs == 2).all()  # to the nearest, ties to even
+
+
+@pytest.mark.parametrize("priority", [None, 0, 1, 2, 3])
+def test_nki_a_priority_reaches_the_queue_of_the_dma(priority):
+    run = nki.run(moved(priority=priority))
+    assert run.instructions[-1].queue == trainium3.QueueConfig(priority=3 if priority is None else priority)
+
+
+def loads(*priorities, behind=False):
+    """Return the names of loads with priorities in the order of their times; ``behind`` a load each of what they read."""
+
+    def kernel(x):
+        for k, priority in enumerate(priorities):
+            source = x
+            if behind:
+                source = nl.ndarray(x.shape, x.dtype)
+                nisa.dma_copy(source, x, name=f"source {k}")
+            nisa.dma_copy(nl.ndarray(x.shape, x.dtype), source, priority=priority, name=f"{k}")
+
+    spans = nki.run(kernel, np.zeros((4, 8), np.float32)).cycles.spans
+    return [span.instruction.name for span in sorted(spans, key=lambda span: span.start)]
+
+
+@pytest.mark.parametrize(
+    ("priorities", "order"),
+    [
+        ((None, None, None), "012"),
+        ((3, None, 2), "201"),
+        ((None, 2, 1, 0), "3210"),
+        ((1, 0, 1, 0), "1302"),
+        ((0, None, 0, 1), "0231"),
+    ],
+)
+def test_nki_dma_of_the_lower_priority_is_served_first(priorities, order):
+    """In the order of the kernel inside a priority; without one it is the lowest."""
+    assert "".join(loads(*priorities)) == order
+
+
+@pytest.mark.parametrize("priorities", [(0, 0), (None, 0), (0, None)])
+def test_nki_a_dma_follows_what_it_depends_on(priorities):
+    """A load of a higher priority is served in front of others, but not of that of what it reads."""
+    order = loads(*priorities, behind=True)
+    assert all(order.index(f"source {k}") < order.index(f"{k}") for k in range(2))
+
+
+def test_nki_a_dma_follows_by_depends_on_and_at_a_barrier():
+    def kernel(barrier):
+        first = nisa.dma_copy(sbuf(4, 8), sbuf(4, 8), name="first")
+        if barrier:
+            nisa.core_barrier(hbm(4, 8), (0, 1))
+        second = nisa.dma_copy(sbuf(4, 8), sbuf(4, 8), priority=0, name="second")
+        if not barrier:
+            second.depends_on(first)
+
+    for run in (nki.run(kernel, False), nki.run(nki.jit(kernel)[2], True)):
+        for core in {span.instruction.core for span in run.cycles.spans}:
+            names = [each.instruction.name for each in run.cycles.spans if each.instruction.core == core]
+            assert [name for name in names if name] == ["first", "second"]
 
 
 # Rules of memories, partitions, allocations and indices: a kernel that breaks each, and one that just does not.
@@ -474,7 +701,7 @@ UNSUPPORTED = {
     "nki.isa.no_such": lambda: nisa.no_such,
     "nki.language.mgrid": lambda: nl.mgrid,
     "nki.language.par_dim": lambda: nl.par_dim,
-    "nki.collectives.all_reduce": lambda: collectives.all_reduce,
+    "nki.collectives.broadcast": lambda: collectives.broadcast,
 }
 
 

@@ -407,7 +407,10 @@ def with_golden_in_place_of_rtl(monkeypatch, wrong=None, dma=lambda images, gran
 
     def activate(play, data, function="copy", reduction="add", *, scale=1.0, bias=None):
         bias = 0.0 if bias is None else bias
-        return trainium3.activation_reduce(data, function, reduce_op=reduction, scale=scale, bias=bias)
+        made, after = trainium3.activate2(
+            data, function, "multiply", "add", scale, bias, reduce_op=reduction, reduce_cmd="reset_reduce"
+        )
+        return made, after[:, np.newaxis]
 
     for name, made in {
         "activate": activate,

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bitpath.golden import trainium3
+from bitpath.golden.nki import NEWEST, RELEASES
 from bitpath.golden.scalar.checked import one_of
 
 RUN = ("nki", "kernels.py:scaled", "--args", "x.npz")
@@ -25,8 +26,8 @@ def test_a_kernel_of_a_file(bitpath, kernels, tmp_path):
     assert (list(sys.path), "nki" in sys.modules) == before
     assert "kernels" not in sys.modules
     assert "   0   vector             1          64  tensor_scalar 1\n" in out
-    assert "SBUF: 32 of 245,752 bytes of a partition at most\n" in out
-    assert "standing: documented\nout_0: float32 [4, 8]\n" in out
+    assert "SBUF: 64 of 245,752 bytes of a partition at most\n" in out
+    assert "\nrelease 2.33 on trn3\nstanding: documented\nout_0: float32 [4, 8]\n" in out
 
 
 def test_two_cores_give_the_bits_of_one(bitpath, kernels, tmp_path):
@@ -45,6 +46,24 @@ def test_scalars_are_arrays_of_no_dimension(bitpath, kernels, tmp_path):
     np.savez(tmp_path / "y.npz", x=kernels, factor=-0.5)
     assert bitpath("nki", "kernels.py:scaled", "--args", "y.npz", "-o", "out.npz", "--quiet") == (0, "", "")
     assert (np.load(tmp_path / "out.npz")["out_0"] == -0.5 * kernels).all()
+
+
+def test_literals_and_members_of_enums(bitpath, kernels, tmp_path):
+    with (tmp_path / "kernels.py").open("a") as file:
+        file.write(
+            "\n\nclass Kind(enum.Enum):\n    HALF = 0.5\n\n\n"
+            "def chosen(x, shape, kind: Kind | None = None):\n    assert (shape, kind) == ((2, None), Kind.HALF)\n    return x\n"
+        )
+    text = (tmp_path / "kernels.py").read_text()
+    (tmp_path / "kernels.py").write_text(f"import enum\n{text}")
+    line = ("nki", "kernels.py:chosen", "--args", "y.npz", "--quiet")
+    for shape, kind, says in (
+        ("(2, None)", "HALF", ""),
+        ("(2, None)", "WHOLE", "bitpath: --args: kind must be HALF, not 'WHOLE'\n"),
+        ("f()", "HALF", "bitpath: --args: shape:python must be the text of a Python literal, for example '(3, 4)'\n"),
+    ):
+        np.savez(tmp_path / "y.npz", **{"x": kernels, "shape:python": shape, "kind": kind})
+        assert bitpath(*line) == (2 if says else 0, "", says)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +140,35 @@ def test_warnings_are_printed_and_strict_makes_them_errors(bitpath, kernels, tmp
     assert not (tmp_path / "out.npz").exists()
 
 
+@pytest.mark.parametrize(
+    ("options", "scale"),
+    [
+        ((), 120),
+        (("--release", "2.30"), 119),
+        (("--scale-rule", "ocp"), 119),
+        (("--release", "2.30", "--scale-rule", "nki05", "--target", "trn3"), 120),
+    ],
+)
+def test_a_release_and_a_scale_rule(bitpath, tmp_path, kernels, options, scale):
+    """The scale of a block of ones is 2**(0 - 7) from 2.31 on, and 2**(0 - 8) before."""
+    np.savez(tmp_path / "y.npz", x=np.ones((32, 32), np.float16))
+    assert bitpath("nki", "kernels.py:quantised", "--args", "y.npz", "-o", "out.npz", *options)[0] == 0
+    assert (np.load(tmp_path / "out.npz")["out_0"][:4] == scale).all()
+
+
+def test_a_release_and_a_target_of_the_command(bitpath, kernels):
+    help_of = " ".join(bitpath("nki", "--help")[1].split())
+    first, *_, last = RELEASES
+    assert f"{first} to {last}, whose instructions" in help_of
+    assert f"[default: {NEWEST}]" in help_of
+    line = ("nki", "kernels.py:quantised", "--args", "x.npz")
+    sentence = f"bitpath: release must be {', '.join(RELEASES)} or a Release, not '2.26'\n"
+    assert bitpath(*line, "--release", "2.26") == (2, "", sentence)
+    status, _, err = bitpath(*line, "--target", "trn2")
+    assert status == 2
+    assert err.startswith("bitpath: quantize_mx needs gen4, not gen3 (kernels.py:")
+
+
 def test_json_and_quiet(bitpath, kernels):
     line = ("nki", "kernels.py:unwritten", "--args", "x.npz")
     assert bitpath(*line)[1].startswith("a kernel speaks\ncore ")
@@ -135,7 +183,7 @@ def test_json_and_quiet(bitpath, kernels):
         "cycles": 64.0,
         "opcodes": {"tensor_scalar": 1},
     }
-    assert found["memory"]["sbuf"] == {"high_water": 32, "bytes": 245752}
+    assert found["memory"]["sbuf"] == {"high_water": 64, "bytes": 245752}
     assert (found["serial_cycles"], found["overlapped_cycles"]) == (64, 64)
     assert found["standing"] == {"word": "documented", "choices": {}}
     assert len(found["warnings"]) == 1
@@ -218,6 +266,89 @@ def test_the_debuggers_quit_interrupts(kernels, tmp_path):
     assert not (tmp_path / "out.npz").exists()
 
 
+OLD_KERNEL = """
+import neuronxcc.nki as nki
+import neuronxcc.nki.language as nl
+
+
+@nki.jit
+def doubled(x):
+    out = nl.ndarray(x.shape, dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p, i_f = nl.program_id(0) * 2 + nl.arange(2)[:, None], nl.arange(x.shape[1])[None, :]
+    nl.store(out[i_p, i_f], 2.0 * nl.load(x[i_p, i_f]))
+    return out
+
+
+def caller(x):
+    return doubled[x.shape[0] // 2](x)
+"""
+
+
+@pytest.mark.parametrize("line", ["doubled --cores 2", "caller"])
+def test_an_old_style_kernel(bitpath, kernels, tmp_path, line):
+    """Its grid are instances on one core."""
+    (tmp_path / "old_kernel.py").write_text(OLD_KERNEL)
+    status, out, err = bitpath("nki", *f"old_kernel.py:{line} --args x.npz -o out.npz --strict --json".split())
+    assert (status, err) == (0, "")
+    assert (np.load(tmp_path / "out.npz")["out_0"] == 2 * kernels).all()
+    assert {each["core"] for each in json.loads(out)["engines"]} == {0}
+
+
+# Kernels in packages: by file, and by module.
+
+
+PART = """
+import nki
+import nki.isa as nisa
+import nki.language as nl
+
+from .. import FACTOR
+from .other import load
+
+
+@nki.jit
+def scaled(x):
+    tile = load(x)
+    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=FACTOR)
+    out = nl.ndarray(x.shape, x.dtype, nl.shared_hbm)
+    nisa.dma_copy(out, tile)
+    return out
+"""
+
+
+@pytest.fixture
+def package(kernels, tmp_path):
+    """Write the package rows, whose folder rows/deep has no __init__.py."""
+    (tmp_path / "rows" / "deep").mkdir(parents=True)
+    for name, text in {
+        "__init__": "FACTOR = 2.0",
+        "deep/part": PART,
+        "deep/other": "import nki.language as nl\n\n\ndef load(x):\n    return nl.load(x)\n",
+        "lacks": "import no_such_module",
+        "alone": "from .none import x",
+    }.items():
+        (tmp_path / "rows" / f"{name}.py").write_text(text)
+    return kernels
+
+
+@pytest.mark.parametrize("kernel", ["rows/deep/part.py:scaled", "rows.deep.part:scaled"])
+def test_a_kernel_of_a_package(bitpath, package, tmp_path, kernel):
+    before = list(sys.path)
+    assert bitpath("nki", kernel, "--args", "x.npz", "-o", "out.npz", "--quiet") == (0, "", "")
+    assert (np.load(tmp_path / "out.npz")["out_0"] == 2 * package).all()
+    assert list(sys.path) == before
+    assert not [name for name in sys.modules if name.startswith("rows")]
+
+
+def test_path_has_modules_first(bitpath, package, tmp_path):
+    (tmp_path / "more" / "rows").mkdir(parents=True)
+    (tmp_path / "more" / "rows" / "other.py").write_text("def kernel():\n    print('the other')\n")
+    (tmp_path / "more" / "rows" / "__init__.py").write_text("")
+    assert bitpath("nki", "rows.other:kernel", "--path", "more")[1].startswith("the other\n")
+    assert bitpath("nki", "rows.other:kernel")[0] == 2
+    assert bitpath("nki", "rows.other:kernel", "--path", "x.npz")[2].endswith("'x.npz' is a file.\n")
+
+
 # ``bitpath nki``: one sentence for every mistake, and no file.
 
 
@@ -233,12 +364,25 @@ SUFFIXES = (
     "float4_e2m1fn_x4",
 )
 
-OLD = "kernels of NKI 0.1 (masks, mgrid, block dimensions, neuronxcc.nki) are out of scope"
-HAS = "it has scaled, unwritten, product, words, stops, nothing, unknown or checks"
+OLD = "this name is outside of the part of NKI 0.1 that runs here; the NKI migration guide of SDK 2.27 says its form in `nki`"
+NEEDS = "a kernel must be FILE:KERNEL or MODULE:KERNEL, for example rows.py:softmax or my.rows:softmax"
+NOWHERE = "--path, the working directory and Python's module search path have no module"
+HAS = "it has scaled, unwritten, product, words, stops, nothing, unknown, checks or quantised"
 PLAIN = "must be bool, float32, float16 or an integer of at most 32 bits, or end with a dtype as x:bfloat16, not"
 MISTAKES = [
-    ("kernels.py", "a kernel must be FILE:KERNEL, for example rows.py:softmax, not 'kernels.py'"),
-    ("kernels.py:", "a kernel must be FILE:KERNEL, for example rows.py:softmax, not 'kernels.py:'"),
+    ("kernels.py", f"{NEEDS}, not 'kernels.py'"),
+    ("kernels.py:", f"{NEEDS}, not 'kernels.py:'"),
+    ("no.such:scaled", f"no.such: {NOWHERE} no"),
+    ("rows.none:scaled", f"rows.none: {NOWHERE} rows.none"),
+    ("rows.deep.part:scale", "rows.deep.part has no kernel 'scale'; it has scaled; did you mean 'scaled'?"),
+    (
+        "rows.lacks:kernel",
+        "rows.lacks cannot be loaded: ModuleNotFoundError: No module named 'no_such_module' (lacks.py:1)",
+    ),
+    (
+        "rows/alone.py:kernel",
+        "rows/alone.py cannot be loaded: ModuleNotFoundError: No module named 'rows.none' (alone.py:1)",
+    ),
     ("missing.py:scaled", "missing.py cannot be read: No such file or directory"),
     (".:scaled", ". must be a regular file, not a folder"),
     ("x.npz:scaled", "x.npz must be a Python file, which ends with .py"),
@@ -273,7 +417,7 @@ MISTAKES = [
     ("kernels.py:scaled --args float.npz", "--args: x:bfloat16 must have words of 2 bytes (uint16), not float16"),
     (
         "kernels.py:scaled --args suffix.npz",
-        f"--args: x:bfloat61 must end with {one_of(SUFFIXES)}, not 'bfloat61'; did you mean 'bfloat16'?",
+        f"--args: x:bfloat61 must end with {one_of((*SUFFIXES, 'python'))}, not 'bfloat61'; did you mean 'bfloat16'?",
     ),
     ("kernels.py:nothing -o out.npz", "-o: nothing returns no tensor"),
     ("kernels.py:scaled --args x.npz -o missing/out.npz", "-o: missing/out.npz is not a file in a folder that exists"),
@@ -303,13 +447,13 @@ MISTAKES = [
     ),
     (
         "old.py:kernel",
-        f"old.py cannot be loaded: NotImplementedError: neuronxcc.nki.language.float32: {OLD} (old.py:2)",
+        f"old.py cannot be loaded: NotImplementedError: neuronxcc.nki.language.loop_reduce: {OLD} (old.py:2)",
     ),
 ]
 
 
 @pytest.fixture
-def files(kernels, tmp_path):
+def files(package, kernels, tmp_path):
     """Write the files that the mistakes name."""
     words = kernels.view(np.uint32)
     for name, arrays in {
@@ -327,7 +471,7 @@ def files(kernels, tmp_path):
     for name, text in {
         "broken": "(",
         "lacks": "\nimport no_such_module\n",
-        "old": "import neuronxcc.nki.language as nl\ndtype = nl.float32\n",
+        "old": "import neuronxcc.nki.language as nl\nreduce = nl.loop_reduce\n",
     }.items():
         (tmp_path / f"{name}.py").write_text(text)
 

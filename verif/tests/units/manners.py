@@ -30,6 +30,8 @@ from bitpath.rtl.trainium3.array.psum import PsumConfig, host_layout, write_layo
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemoryConfig
 from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig, Tiling
 from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
+from bitpath.rtl.trainium3.core.core import PROGRAMS
+from bitpath.rtl.trainium3.core.instruction import semaphores
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig, move_layout
 from bitpath.rtl.trainium3.dma.dma_queues import DmaQueuesConfig, descriptor_layout
 from bitpath.rtl.trainium3.dma.dma_transpose import DmaTransposeConfig
@@ -211,6 +213,7 @@ RESET_LESS = {
     "tensix/sfpu/sfpu_lane": "moved product",
     "trainium3/array/psum_column": "index mask mode random store value",
     "trainium3/array/psum_memory": "shown",
+    "trainium3/core/core": "number",
     "trainium3/core/tensor_slots": "banks held held held place",
     "trainium3/core/lane_engine": "column gathered held",
     "trainium3/core/lane_reader": "held",
@@ -389,12 +392,18 @@ def short_fifos(source):
     return drawn(lambda: source.getrandbits(LOAD_REQUEST.size) & ~few)
 
 
-def core_program(source):
-    """Instructions of all kinds, each in the share of its engine."""
+def core_program(engine):
+    """Return what makes instructions of an engine's kinds, in its share."""
     config = CoreConfig()
-    while True:
-        for each in maker.program(config, source, list(maker.kinds(config)), beside=True):
-            yield each.word(config, source)
+    waits = [0] * semaphores(config)
+
+    def words(source):
+        while True:
+            for each in maker.program(config, source, list(maker.kinds(config)), beside=True):
+                if each.engine is engine:
+                    yield each.word(config, source, waits)
+
+    return words
 
 
 SMALL_TILE = AieTileConfig(multiply=NativeMacConfig(mx9=False), accumulators=1)
@@ -490,7 +499,13 @@ MANNERS = {
     ),
     "dma_engine": Manners(keeps=QUEUE, inputs={f"i__{queue}": short_moves for queue in range(4)}),
     "dma_transpose": Manners(keeps=QUEUE, inputs={"i": transposes}, cycles=200),
-    "core": Manners(keeps=f"{SRAM}; {QUEUE}; skew: {RING}", inputs={"program": core_program}, cycles=300),
+    "core": Manners(
+        keeps=f"{SRAM}; {QUEUE}; skew: {RING}",
+        inputs={port: core_program(engine) for engine, port in PROGRAMS.items()},
+        # Every stream always has an instruction, and none is refused.
+        still=("idle", "fault", "fault_engine", "fault_number", "illegal_tag"),
+        cycles=300,
+    ),
     "rmsnorm_quant": Manners(keeps=SRAM, inputs={"command": row_command}, still=("retired", *ALWAYS_BUSY), cycles=600),
     **dict.fromkeys(("activation2_lane", "engine_lane", "rand2_lane"), Manners()),
     "copy_lanes": Manners(inputs={"command": short_rows}),

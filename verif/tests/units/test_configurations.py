@@ -88,7 +88,7 @@ OUTSIDE = (
     (SbufConfig, "partition_bytes", 8192, "sbuf: partition_bytes must be a power of two from 64 to 4096"),
     (SbufConfig, "banks", 1, "sbuf: banks must be a power of two from 2 to 4"),
     (SbufConfig, "engines", 7, "sbuf: engines must be 1 to 6"),
-    (SbufConfig, "readers", 5, "sbuf: readers must be 0 to 4"),
+    (SbufConfig, "readers", 6, "sbuf: readers must be 0 to 5"),
     (SbufConfig, "wait_bits", 0, "sbuf: wait_bits must be 1 to 32"),
     (PassesConfig, "rows", 0, "fp32_passes: rows must be 1 to 128"),
     (PassesConfig, "rows", 129, "fp32_passes: rows must be 1 to 128"),

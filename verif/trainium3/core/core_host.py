@@ -8,6 +8,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.trainium3.declarations.dma import MAX_BURST, MAX_RATE, TRAFFIC_CLASSES
 from bitpath.rtl.trainium3.core.config import CoreConfig
+from bitpath.rtl.trainium3.core.core import PROGRAMS
 from bitpath.rtl.trainium3.core.instruction import Engine
 from bitpath.rtl.trainium3.dot.element_map import MapTable
 from bitpath.rtl.trainium3.faults import Fault
@@ -24,6 +25,7 @@ from bitpath.verif.trainium3.core.programs.instructions import (
     Pattern,
     Side,
 )
+from bitpath.verif.trainium3.core.programs.streams import Streams
 
 
 class Host:
@@ -32,7 +34,9 @@ class Host:
     def __init__(self, frame: Bench, config: CoreConfig, gaps: float = 0.0, *, compares: bool = True):
         self.frame, self.dut, self.config = frame, frame.dut, config
         self.memories = Memories(config)
-        self.driver = frame.driver("program", pauses.scattered(gaps, pauses.rng("program")))
+        self.drivers = {
+            engine: frame.driver(port, pauses.scattered(gaps, pauses.rng(port))) for engine, port in PROGRAMS.items()
+        }
         self.unused = pauses.rng("unused fields")
         self.word = config.mover.beat_bytes
         self.board = frame.scoreboard("host_data", 8 * self.word) if compares else None
@@ -41,6 +45,7 @@ class Host:
 
     def start(self) -> None:
         """Set the inputs that stay, also behind a reset, which clears random states."""
+        self.streams = Streams(self.config)
         self.memories.illegal_tag = False
         self.memories.states[:] = 0
         if self.config.has_mx:
@@ -112,8 +117,14 @@ class Host:
         return words
 
     def send(self, instruction: Instruction) -> None:
-        """Offer an instruction to the core alone."""
-        self.driver.send_bits(instruction.word(self.config, self.unused))
+        """Offer an instruction to its engine alone."""
+        waits = self.streams.add(instruction)
+        self.drivers[instruction.engine].send_bits(instruction.word(self.config, self.unused, waits))
+
+    def drop(self) -> None:
+        """Withdraw the instructions that no engine has taken, for a reset."""
+        for driver in self.drivers.values():
+            driver.drop()
 
     async def run(self, program: Sequence[Instruction]) -> int:
         """Run instructions on both; return the cycles that they took."""
@@ -125,7 +136,8 @@ class Host:
     async def finish(self) -> int:
         """Wait until all instructions are done; return the cycles."""
         began = self.frame.elapsed
-        await self.driver.drained()
+        for driver in self.drivers.values():
+            await driver.drained()
         await FallingEdge(self.dut.clk)
         while not resolved(self.dut.idle):
             await RisingEdge(self.dut.clk)
@@ -137,6 +149,8 @@ class Host:
         return cycles
 
     async def clear(self) -> None:
+        """Clear fault, counters and semaphores of an idle core."""
+        self.streams = Streams(self.config)
         self.memories.illegal_tag = False
         self.dut.clear.value = 1
         await RisingEdge(self.dut.clk)
@@ -148,8 +162,11 @@ class Host:
         return list(self.frame.signature.members["busy"].shape.from_bits(resolved(self.dut.busy)))
 
     def fault(self) -> tuple[Fault, int]:
-        """Return the first fault and the number of its instruction."""
-        return Fault(resolved(self.dut.fault)), resolved(self.dut.fault_number)
+        """Return the first fault and its instruction's place in the program since the last `clear`, 0 without a fault."""
+        fault, engine, number = (
+            resolved(port) for port in (self.dut.fault, self.dut.fault_engine, self.dut.fault_number)
+        )
+        return Fault(fault), self.streams.place(Engine(engine), number) if fault else 0
 
     def _sbuf_copy(self, *, to_sbuf: bool) -> Copy:
         """All of SBUF from the start of HBM, or to it."""

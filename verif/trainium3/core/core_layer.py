@@ -105,8 +105,18 @@ def hbm_image(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def layer() -> Sequence[Instruction]:
-    """Return the instructions of the layer; each waits for the engines whose results it reads."""
-    return [*_loads(), *_normalise(), *(each for part in range(PARTS) for each in _product(part)), *_sums()]
+    """Return the instructions of the layer; each waits for those, or for all of an engine, whose results it reads or overwrites."""
+    loads = _loads()
+    hidden, gamma, *_ = loads
+    made = [*loads, *_normalise(hidden, gamma)]
+    normalised = made[-1]
+    # The readers of both banks of transposes, and of the mixed slices.
+    readers, mixed = [normalised] * 2, normalised
+    for part in range(PARTS):
+        own = _product(part, normalised, readers, mixed)
+        made += own
+        mixed = own[2 * SLICES]
+    return [*made, *_sums()]
 
 
 def _loads() -> Sequence[Instruction]:
@@ -128,7 +138,7 @@ def _loads() -> Sequence[Instruction]:
     return [*made, ones, replace(ones, op=Operator.BITWISE_OR, immediate=0x3F803F80)]
 
 
-def _normalise() -> Sequence[Instruction]:
+def _normalise(hidden_load: Instruction, gamma_load: Instruction) -> Sequence[Instruction]:
     hidden = Operand(row_at(HIDDEN, AT.hidden, 2), "bf16")
     total, inverse = (Operand(row_at(1, byte, 4)) for byte in (AT.total, AT.inverse))
     scaled = Operand(row_at(HIDDEN, AT.scaled, 4))
@@ -136,7 +146,7 @@ def _normalise() -> Sequence[Instruction]:
     bits = np.array([1 / HIDDEN, EPS], np.float32).view(np.uint32).tolist()
     return [
         Activate(
-            x=hidden, result=total, partitions=TOKENS, function=Function.SQUARE, register=True, after=(Engine.DMA,)
+            x=hidden, result=total, partitions=TOKENS, function=Function.SQUARE, register=True, after=(hidden_load,)
         ),
         Activate(
             x=total, result=inverse, partitions=TOKENS, root=True, operations=Operations.MULTIPLY_ADD,
@@ -144,7 +154,7 @@ def _normalise() -> Sequence[Instruction]:
         ),
         Matmul(
             rows=1, columns=TOKENS, stationary=AT.ones, moving=row_at(HIDDEN, AT.gamma, 2), result=row_at(HIDDEN, 0, 4),
-            after=(Engine.VECTOR,),
+            after=(Engine.VECTOR, gamma_load),
         ),
         Operate(
             engine=Engine.VECTOR, x=hidden, y=inverse, result=scaled, partitions=TOKENS, op=Operator.MULTIPLY,
@@ -157,8 +167,13 @@ def _normalise() -> Sequence[Instruction]:
     ]  # fmt: skip
 
 
-def _product(part: int) -> Sequence[Instruction]:
-    """Transposes of four slices, evicted by both engines, QuantizeMX, a product, and its copy to SBUF."""
+def _product(
+    part: int, normalised: Instruction, readers: list[Instruction], mixed_reader: Instruction
+) -> Sequence[Instruction]:
+    """Transposes of four slices, evicted by both engines, QuantizeMX, a product, and its copy to SBUF.
+
+    An eviction takes its bank's place in `readers`.
+    """
     mixed = Operand(row_at(SLICES * TOKENS, AT.mixed, 2), "bf16")
     words = Operand(row_at(TOKENS, AT.words, 4), "uint32")
     made: list[Instruction] = []
@@ -166,16 +181,15 @@ def _product(part: int) -> Sequence[Instruction]:
         bank = 1 + k % 2
         place = Operand(row_at(TOKENS, bank * LAYER.bank_bytes, 2), "bf16", psum=True)
         engine = (Engine.VECTOR, Engine.SCALAR)[k % 2]
-        made += [
-            Matmul(
-                mode=Mode.PASS, rows=TOKENS, columns=TOKENS, stationary=AT.normalised + 2 * (PART * part + TOKENS * k),
-                result=row_at(TOKENS, 0, 2), bank=bank, bf16=True, after=(engine, Engine.VECTOR),
-            ),
-            Operate(
-                engine=engine, x=place, partitions=TOKENS, after=(Engine.TENSOR,),
-                result=Operand(Pattern(((SLICES, TOKENS),), AT.mixed // 2 + k), "bf16"),
-            ),
-        ]  # fmt: skip
+        transpose = Matmul(
+            mode=Mode.PASS, rows=TOKENS, columns=TOKENS, stationary=AT.normalised + 2 * (PART * part + TOKENS * k),
+            result=row_at(TOKENS, 0, 2), bank=bank, bf16=True, after=(normalised, readers[k % 2]),
+        )  # fmt: skip
+        readers[k % 2] = Operate(
+            engine=engine, x=place, partitions=TOKENS, after=(transpose, mixed_reader),
+            result=Operand(Pattern(((SLICES, TOKENS),), AT.mixed // 2 + k), "bf16"),
+        )  # fmt: skip
+        made += [transpose, readers[k % 2]]
     product = Operand(row_at(OUTPUTS, 3 * LAYER.bank_bytes, 4), psum=True)
     to = Operand(row_at(OUTPUTS, AT.products + 4 * OUTPUTS * part, 4))
     return [

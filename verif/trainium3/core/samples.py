@@ -5,7 +5,7 @@ import numpy as np
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16
-from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA
+from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA, CollectiveAlgorithm
 from bitpath.golden.trainium3.declarations.tensor import TRAINIUM3_SPARSE
 from bitpath.golden.trainium3.declarations.vector import TRAINIUM3_MATMUL
 from bitpath.golden.trainium3.tensor.sparse import PATTERNS
@@ -87,6 +87,7 @@ VECTORISED = {
     "nc_transpose": {"data": MATRIX},
     "pack_tags": {"tags": TAGS, "pattern": "2:4"},
     "read_add_write": {"b": MATRIX, "a": MATRIX},
+    "reduce_ranks": {"srcs": [MATRIX, MATRIX], "algorithm": "ring", "chip": 4},
     "run_layer": BF16_LAYER,
     "run_mode_program": {"program": trainium3.mode_program(MATRIX, np.ascontiguousarray(MATRIX.T), "bf16")},
     "tensor_cycles": {"kind": "matmul", "m": 64, "n": 128, "dtype": BFLOAT},
@@ -128,6 +129,14 @@ EXACT = {
     },
     "fp32_halves": {"code": 0x3F9E0652},
     "read_add_write": {"b": 0x3F80, "a": 0x3B80, "fmt": BF16},
+    "reduce_ranks": {
+        "codes": [1, 2],
+        "dtype": "fp32",
+        "op": "add",
+        "algorithm": CollectiveAlgorithm.RING,
+        "chip": 4,
+        "chunk": 1,
+    },
     "selected": {
         "numerics": TRAINIUM3_SPARSE.numerics,
         "pattern": PATTERNS["2:4"],

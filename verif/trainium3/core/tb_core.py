@@ -10,12 +10,15 @@ from typing import Any
 from amaranth import Shape
 from cocotb.triggers import FallingEdge, RisingEdge
 
+from bitpath.golden.trainium3.declarations.dtypes import container_bits
 from bitpath.golden.trainium3.declarations.quad_mx import ACCUMULATES, QUADRANT
 from bitpath.golden.trainium3.declarations.tensor import PATTERNS
 from bitpath.golden.trainium3.declarations.vector import XORWOW_STATES, XORWOW_WORDS
+from bitpath.rtl.common.fp32.fp32_functions import DigitRecurrence
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.core import Core
 from bitpath.rtl.trainium3.core.instruction import Engine, Operation
+from bitpath.rtl.trainium3.core.lane_engine import RECIPROCALS
 from bitpath.rtl.trainium3.dma.dtype import Dtype
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.faults import Fault
@@ -32,16 +35,19 @@ from bitpath.verif.trainium3.core.programs.instructions import (
     Copy,
     Descriptor,
     ExchangeStates,
+    Exponential,
     Instruction,
+    Lanes,
     Matmul,
     Memories,
     Operand,
     Operate,
     Pattern,
     Quantize,
+    Reciprocal,
     Side,
 )
-from bitpath.verif.trainium3.core.programs.maker import kinds, program
+from bitpath.verif.trainium3.core.programs.maker import copy_of, kinds, program, written
 
 # Instructions that a core refuses, each with its fault.
 
@@ -58,6 +64,10 @@ class Refused(Instruction):
 
     def body(self) -> dict[str, Any]:
         return self.of.body() | self.changes
+
+    @property
+    def semaphore(self) -> int:
+        return self.of.semaphore
 
     def run(self, memories: Memories) -> None:
         """Do nothing: a refused instruction leaves no trace."""
@@ -161,6 +171,8 @@ def _of_lanes(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
         return
     yield Fault.OPERATION, _changed(quantize, mx={"element": 3})
     yield Fault.OPERATION, _changed(quantize, second=1)
+    for name in ("x", "result"):
+        yield Fault.OPERATION, replace(quantize, **{name: replace(getattr(quantize, name), psum=True)})
     yield Fault.DTYPE, _changed(quantize, mx={"source": 1})
     yield Fault.DTYPE, replace(quantize, result=Operand(Pattern(((1, 1),), 8), "uint16"))
     yield Fault.PARTITIONS, replace(quantize, partitions=size - 1)
@@ -175,6 +187,7 @@ def _of_states(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
     states = ExchangeStates(x=Operand(words, "uint32"), result=Operand(words, "uint32", start=2), partitions=1)
     yield Fault.OPERATION, _changed(states, second=1)
     yield Fault.OPERATION, _changed(states, register=1)
+    yield Fault.OPERATION, replace(states, x=replace(states.x, psum=True))
     yield Fault.DTYPE, replace(states, x=Operand(words, "int32"))
     yield Fault.DTYPE, replace(states, result=Operand(words, "fp32", start=2))
     fewer = Pattern(((1, 23),))
@@ -233,7 +246,15 @@ def _of_tensor(config: CoreConfig) -> Iterator[tuple[Fault, Instruction]]:
 
 
 def _of_sparse(of: Matmul) -> Iterator[tuple[Fault, Instruction]]:
-    legal = replace(of, mode=Mode.SPARSE, rows=4, columns=4, pattern="4:8", result=Pattern(((1, 2),)))
+    legal = replace(
+        of,
+        mode=Mode.SPARSE,
+        rows=4,
+        columns=4,
+        pattern="4:8",
+        moving=Pattern(((2, 2), (1, 2))),
+        result=Pattern(((1, 2),)),
+    )
     known = [(each.kept - 1, each.ratio - 1) for each in PATTERNS.values()]
     for partition, slot in product(range(SLOTS), repeat=2):
         if (partition, slot) not in known:
@@ -243,6 +264,7 @@ def _of_sparse(of: Matmul) -> Iterator[tuple[Fault, Instruction]]:
     yield Fault.PARTITIONS, replace(legal, columns=2)
     yield Fault.PARTITIONS, replace(legal, rows=2)
     yield Fault.COUNT, replace(legal, result=_FOUR)
+    yield Fault.COUNT, replace(legal, moving=Pattern(((1, 1), (1, 4))))
     yield Fault.RANGE, _changed(legal, tags=1)
 
 
@@ -362,6 +384,35 @@ async def engines_beside_each_other(frame):
 
 
 @BENCH.test(
+    "core.semaphores",
+    "An instruction must not start before those that it waits for, and only semaphores say when they have ended",
+)
+async def readers_behind_writers(frame):
+    """Instructions in the shares of their engines; VectorE and ScalarE copy results of other engines, and the engine's next
+    instruction waits for them. Nothing else orders engines."""
+    rng = pauses.rng("program")
+    host = Host(frame, CONFIG)
+    await host.load(rng)
+    names = [name for name in KINDS if name != "descriptor"]
+    made: list[Instruction] = []
+    readers: dict[tuple[Engine, Engine], Instruction] = {}
+
+    def add(each: Instruction) -> Instruction:
+        own = [before for before in each.after if not isinstance(before, Engine) or before is each.engine]
+        readers_of = [reader for (engine, _), reader in readers.items() if engine is each.engine]
+        made.append(replace(each, after=(*own, *readers_of)))
+        return made[-1]
+
+    for each in program(CONFIG, rng, [rng.choice(names) for _ in range(2 * CASES)], beside=True):
+        writer = add(each)
+        if (found := written(writer)) and rng.getrandbits(1):
+            engine = Engine.SCALAR if each.engine is Engine.VECTOR else Engine.VECTOR
+            readers[each.engine, engine] = add(copy_of(CONFIG, rng, engine, *found, writer))
+    await host.run(made)
+    await host.compare("semaphores")
+
+
+@BENCH.test(
     "core.slots",
     "A transpose runs in the background slot while the array multiplies, but not in a bank to which the other "
     "slot writes",
@@ -381,6 +432,51 @@ async def transposes_beside_matmuls(frame):
     alone = await host.run([replace(each, after=(Engine.TENSOR,)) for each in made])
     await host.compare("alone")
     assert cycles < alone, f"{cycles} cycles, {alone} one after the other"
+
+
+def paced(count: int) -> Iterator[tuple[Lanes, int, int]]:
+    """Yield instructions of VectorE and ScalarE on ``count`` elements, and in how many cycles they take how many elements."""
+
+    def operate(engine: Engine, x: str, result: str, *, step: int = 1, tensor: bool = False, **place: Any) -> Operate:
+        row, to = Pattern(((step, count),)), Operand(Pattern(((1, count),), 128 * 8 // container_bits(result)), result)
+        y = Operand(Pattern(((1, count),), 64 * 8 // container_bits(x)), x) if tensor else None
+        own = {"x": Operand(row, x, **place), "y": y, "result": to, "op": Operator.ADD, "immediate": 0x3F800000}
+        return Operate(engine=engine, partitions=CONFIG.size, **own)
+
+    yield operate(Engine.VECTOR, "bf16", "bf16"), 1, 4
+    yield operate(Engine.VECTOR, "e5m2", "fp16"), 1, 4
+    yield operate(Engine.VECTOR, "fp32", "fp32"), 1, 2
+    yield operate(Engine.VECTOR, "bf16", "fp32"), 1, 2
+    yield operate(Engine.VECTOR, "int16", "int16"), 1, 2
+    yield operate(Engine.VECTOR, "fp32", "fp32", tensor=True), 1, 1
+    yield operate(Engine.VECTOR, "bf16", "bf16", step=2), 1, 1
+    yield operate(Engine.VECTOR, "bf16", "bf16", psum=True), 1, 1
+    yield operate(Engine.SCALAR, "bf16", "bf16"), 1, 2
+    yield operate(Engine.SCALAR, "fp32", "fp32"), 1, 1
+    for dtype, elements, offset in (("bf16", 4, 64), ("fp32", 2, 32)):
+        x, result, one = (
+            Operand(Pattern(((1, each),), at), dtype) for each, at in ((count, 0), (count, offset), (1, offset))
+        )
+        yield Exponential(x=x, result=result, partitions=CONFIG.size), 1, elements
+        yield Exponential(x=x, result=one, partitions=CONFIG.size, register=True), 1, elements
+    x, result = (Operand(Pattern(((1, count),), offset)) for offset in (0, 32))
+    yield Reciprocal(x=x, result=result, partitions=CONFIG.size), DigitRecurrence.LATENCY, RECIPROCALS
+
+
+@BENCH.test("core.rates", "Golden gives the machine's rates; a core that is slower would have the same bits")
+async def elements_a_cycle(frame):
+    """As many more cycles as more elements need."""
+    rng = pauses.rng("memories")
+    host = Host(frame, CONFIG)
+    await host.load(rng)
+    for (few, _, _), (more, cycles, elements) in zip(paced(8), paced(16), strict=True):
+        busy = []
+        for each in (few, more):
+            await host.clear()
+            await host.run([each])
+            busy.append(host.busy()[each.engine.value])
+        assert (busy[1] - busy[0]) * elements == 8 * cycles, f"{busy} cycles of {more.body()}"
+    await host.compare("rates")
 
 
 @BENCH.test(
@@ -471,7 +567,7 @@ async def resets(frame):
             host.send(each)
         for _ in range(cycles):
             await RisingEdge(dut.clk)
-        host.driver.drop()
+        host.drop()
         await frame.reset()
         host.start()
         await FallingEdge(dut.clk)

@@ -13,6 +13,8 @@ from bitpath.verif.trainium3.core.core_host import Host
 from bitpath.verif.trainium3.core.core_layer import AT, LAYER, OUTPUTS, TOKENS, hbm_image, layer
 
 SIGNATURE = Core(LAYER).signature
+IN_ORDER_CYCLES = 5_502
+"""Cycles of a core that issued all engines' instructions in one order."""
 MOST_OF_THE_LAYER = 20
 """Decibels that MXFP8 of both operands keeps; a wrong program keeps none."""
 
@@ -32,6 +34,7 @@ async def layer_from_hbm_to_hbm(dut):
         cycles = await host.run(layer())
         busy = dict(zip(("TensorE", "VectorE", "ScalarE", "DMA"), host.busy(), strict=True))
         dut._log.info(f"{cycles} cycles; busy {busy}")
+        assert cycles < IN_ORDER_CYCLES, "streams of their own do not let engines run beside each other"
         assert host.fault()[0] is Fault.NONE
         await host.compare_hbm("layer")
         output = host.memories.hbm[AT.output_hbm : AT.output_hbm + 2 * TOKENS * OUTPUTS].view(ml_dtypes.bfloat16)

@@ -1,5 +1,6 @@
 """DMA casts between the 13 dtypes and DMA additions, against their exact twins and numpy."""
 
+import re
 from itertools import product
 
 import ml_dtypes
@@ -9,7 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bitpath.golden.formats.catalogue import BF16, FP16, FP32
-from bitpath.golden.trainium3 import cast, dma_compute, dma_gather_add, dma_scatter_add, exact, read_add_write
+from bitpath.golden.trainium3 import (
+    cast,
+    dma_compute,
+    dma_gather_add,
+    dma_scatter_add,
+    exact,
+    read_add_write,
+    reduce_ranks,
+)
+from bitpath.golden.trainium3.declarations.dma import CollectiveAlgorithm
 from bitpath.golden.trainium3.declarations.dtypes import FORMATS, container_bits
 from bitpath.golden.trainium3.exact import cast as exact_cast
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES, from_fp32, to_fp32
@@ -178,6 +188,42 @@ def test_dma_compute_is_the_exact_twin(sources, destination, seed):
     )
     expected = [exact.dma_compute([int(each[i]) for each in codes], sources, destination) for i in range(6)]
     assert codes_of(got).tolist() == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    NAMES,
+    st.integers(1, 9),
+    st.sampled_from(["add", "max", "min"]),
+    st.sampled_from(CollectiveAlgorithm),
+    st.integers(1, 8),
+    st.integers(0, 2**32 - 1),
+)
+def test_reduce_ranks_is_the_exact_twin(name, ranks, op, algorithm, chip, seed):
+    codes = np.random.default_rng(seed).integers(0, 1 << container_bits(name), (ranks, ranks, 2))
+    source = "tf32" if name == "tf32" else None
+    got = reduce_ranks([array_of(each, name) for each in codes], op, algorithm=algorithm, chip=chip, source=source)
+    expected = [
+        [exact.reduce_ranks([*map(int, codes[:, chunk, i])], name, op, algorithm, chip, chunk) for i in range(2)]
+        for chunk in range(ranks)
+    ]
+    assert codes_of(got).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda: reduce_ranks([]), "srcs must have at least 1 element, not 0"),
+        (lambda: reduce_ranks([SINGLES, TABLE]), "srcs[1] must have shape"),
+        (lambda: reduce_ranks([SINGLES], chip=9), "chip must be 1 to 8, not 9"),
+        (lambda: reduce_ranks([SINGLES], "multiply"), "op must be"),
+        (lambda: reduce_ranks([SINGLES], algorithm="tree"), "algorithm must be"),
+        (lambda: exact.reduce_ranks([0], "fp32", "add", CollectiveAlgorithm.RING, 4, 1), "chunk must be 0 to 0, not 1"),
+    ],
+)
+def test_reductions_of_ranks_that_are_refused(call, sentence):
+    with pytest.raises(ValueError, match=re.escape(sentence)):
+        call()
 
 
 def test_sources_are_added_from_the_first_one_on():

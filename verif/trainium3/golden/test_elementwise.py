@@ -468,20 +468,17 @@ def test_activation(op, source, destination):
         assert codes_of(got)[p, f] == fp32.convert(result, FP32, destination)
 
 
-@pytest.mark.parametrize("reduce_op", ["add", "max", "min", "abs_max"])
-def test_activation_reduce(reduce_op):
+def test_activation_reduce():
     """The reduction uses FP32 values, independent of the output type."""
-    rng = np.random.default_rng(len(reduce_op))
+    rng = np.random.default_rng(3)
     data = codes(rng, BF16, (12, 17), specials=0.01)
-    got, total = activation_reduce(
-        tile_of(BF16, data), "square", reduce_op=reduce_op, scale=0.75, bias=1.5, dtype=DTYPES[E4M3]
-    )
+    got, total = activation_reduce(tile_of(BF16, data), "square", scale=0.75, bias=1.5, dtype=DTYPES[E4M3])
     same = activation(tile_of(BF16, data), "square", scale=0.75, bias=1.5, dtype=DTYPES[E4M3])
     assert np.array_equal(codes_of(got), codes_of(same))
     assert (total.shape, total.dtype) == ((12, 1), np.float32)
     for p, row in enumerate(data):
         sums = [fp32.add(fp32.multiply(scalar(BF16, code), 0x3F400000), 0x3FC00000) for code in row]
-        assert total.view(np.uint32)[p, 0] == reduced([fp32.multiply(each, each) for each in sums], reduce_op)
+        assert total.view(np.uint32)[p, 0] == reduced([fp32.multiply(each, each) for each in sums], "add")
 
 
 def test_order_and_zero_of_activation():
@@ -612,7 +609,7 @@ BAD_INSTRUCTIONS = [
     (lambda: activation(X_BF16, "copy", bias=X_BF16), ValueError, r"bias must have shape \(4, 1\) or a number, not \(4, 3\)"),
     (lambda: activation(X_BF16, "copy", bias=np.ones((4, 1))), TypeError, "bias must be float32, bfloat16, float16, float8_e4m3,"),
     (lambda: activation(X_BF16, "copy", dtype=np.int64), TypeError, "dtype must be float32, bfloat16, float16, float8_e4m3,"),
-    (lambda: activation_reduce(X_BF16, "copy", reduce_op="mean"), ValueError, "reduce_op must be 'add', 'max', 'min', 'abs_max' or 'abs_min', not 'mean'"),
+    (lambda: activation_reduce(X_BF16, "copy", reduce_op="max"), ValueError, "reduce_op must be 'add', not 'max'"),
     (lambda: activation_reduce(X_BF16, "copy", sum_order="tree"), ValueError, "sum_order must be 'serial' or 'exact', not 'tree'"),
     (lambda: tensor_scalar(X_BF16, "divide", 1.0), ValueError, "op0 must be 'add', 'subtract', 'multiply', 'max', 'min', 'abs_max', 'abs_min',"),
     (lambda: tensor_scalar(X_BF16, "add"), TypeError, r"operand0 must be a number, or an array \[P, 1\], not None"),

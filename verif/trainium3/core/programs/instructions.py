@@ -141,18 +141,21 @@ SCALES = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Instruction:
-    """An instruction and the engines that it waits for."""
+    """An instruction of an engine's stream. It starts behind the instructions before it that `after` names, or all of an engine."""
 
     engine: Engine
-    after: tuple[Engine, ...] = ()
+    after: tuple["Engine | Instruction", ...] = ()
 
-    def word(self, config: CoreConfig, rng: Random) -> int:
-        """Return the instruction as the program's port has it; fields that it does not use have any bits."""
+    def word(self, config: CoreConfig, rng: Random, waits: Sequence[int]) -> int:
+        """Return the instruction as its program's port has it; fields that it does not use have any bits."""
         layout, body = BODIES[self.engine](config), dict(self.body())
-        after = sum(1 << each.value for each in set(self.after))
         body |= {name: rng.getrandbits(field.width) for name, field in layout if name not in body}
-        body = pack(layout, body)
-        return pack(instruction_layout(config), {"body": body, "engine": self.engine, "after": after})
+        return pack(instruction_layout(config, self.engine), {"body": body, "waits": waits})
+
+    @property
+    def semaphore(self) -> int:
+        """The semaphore that counts the instruction."""
+        return self.engine.value
 
     def body(self) -> dict[str, Any]:
         """Return the fields that the instruction uses."""
@@ -212,10 +215,12 @@ class Matmul(Instruction):
         stationary = load(rows, [self.stationary // size + m for m in range(self.columns)], size)
         moving = None if self.mode is Mode.PASS else load(rows, self.moving.elements, self.size(1))
         product = self._product(stationary, moving, memories, first)
-        (incoming,) = product.prefix(self.rows)
+        incoming, *upper = product.prefix(self.rows)
         bank = memories.psum[: self.columns, self.bank * config.bank_bytes : (self.bank + 1) * config.bank_bytes]
         places, width = self.result.elements, 2 if self.bf16 else 4
         if self.mode is Mode.PASS:
+            for half in upper:
+                incoming |= half << 16
             store(bank, places, width, incoming)
             return
         dtype = DTYPES[BF16 if self.bf16 else FP32]
@@ -229,7 +234,7 @@ class Matmul(Instruction):
 
     def _product(self, x: np.ndarray, y: np.ndarray | None, memories: Memories, first: int) -> Product:
         if y is None:
-            return core_products.transpose(x.astype(np.uint16))
+            return core_products.transpose(x.astype(f"u{self.size(0)}"))
         dtypes = [DTYPES[FORMATS[each]] for each in self.formats]
         if self.mode is Mode.MX:
             sides = [unpack_x4(each.astype(f"u{self.size(k)}"), dtypes[k]) for k, each in enumerate((x, y))]
@@ -312,15 +317,25 @@ def _after(mode: WriteMode, present: np.ndarray, values: np.ndarray) -> np.ndarr
 
 
 @dataclass(frozen=True, kw_only=True)
-class Copy(Instruction):
-    """A copy whose descriptors the DGE makes, or a read-add-write."""
+class Moves(Instruction):
+    """An instruction of a DMA queue."""
 
     engine: Engine = Engine.DMA
+    queue: int = 0
+
+    @property
+    def semaphore(self) -> int:
+        return self.engine.value + self.queue
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copy(Moves):
+    """A copy whose descriptors the DGE makes, or a read-add-write."""
+
     source: Side
     destination: Side
     partitions: int
     size: int = 0
-    queue: int = 0
     mode: WriteMode = WriteMode.STORE
 
     def body(self) -> dict[str, Any]:
@@ -337,16 +352,14 @@ class Copy(Instruction):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Descriptor(Instruction):
+class Descriptor(Moves):
     """One descriptor, with a cast if its dtypes differ; sides are (partition or None, byte)."""
 
-    engine: Engine = Engine.DMA
     source: tuple[int | None, int]
     destination: tuple[int | None, int]
     count: int
     pair: tuple[str, str] = ("uint8", "uint8")
     mode: WriteMode = WriteMode.STORE
-    queue: int = 0
     config: CoreConfig
 
     def body(self) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from bitpath.rtl.trainium3.core.instruction import Engine, Second
 from bitpath.rtl.trainium3.core.tensor_slots import DOUBLE_ROW_FORMATS, MX_FORMATS, NARROW_FORMATS
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.rtl.trainium3.lanes.activation2_lane import Function, Operations, Reduction
+from bitpath.rtl.trainium3.lanes.engine_lane import Operator
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
 from bitpath.verif.common.fp32 import numbers as fp32
@@ -27,6 +28,7 @@ from bitpath.verif.trainium3.core.programs.instructions import (
     ExchangeStates,
     Exponential,
     Instruction,
+    Lanes,
     Matmul,
     Operand,
     Operate,
@@ -36,6 +38,7 @@ from bitpath.verif.trainium3.core.programs.instructions import (
     Rand2,
     Reciprocal,
     Side,
+    row_at,
 )
 from bitpath.verif.trainium3.lanes.engine_lane import INTEGERS, ON_BITS, ON_NUMBERS
 
@@ -76,27 +79,38 @@ def shares(config: CoreConfig) -> Mapping[Engine, Region]:
     }
 
 
-def any_pattern(rng: Random, count: int, size: int, place: range) -> Pattern | None:
-    """Return a pattern of ``count`` different elements of ``size`` bytes in a place, or None if it has no room."""
+def any_pattern(rng: Random, count: int, size: int, place: range, slots: int = 1) -> Pattern | None:
+    """Return a pattern of ``count`` different elements of ``size`` bytes in a place, or None if it has no room.
+
+    Of more than one slot, a divisor of ``count``, the innermost pair is theirs.
+    """
     first, end = -(-place.start // size), place.stop // size
     if count > end - first:
         return None
     for _ in range(TRIES):
-        pairs = any_pairs(rng, count)
+        pairs = any_pairs(rng, count, slots)
         reach = Pattern(pairs).elements
         low, high = min(reach), max(reach)
         if end - first > high - low and all(abs(step) <= MOST_STEP for step, _ in pairs):
             return Pattern(pairs, rng.randrange(first - low, end - high))
-    return Pattern(((1, count),), rng.randint(first, end - count))
+    plain = ((slots, count // slots), (1, slots)) if slots > 1 else ((1, count),)
+    return Pattern(plain, rng.randint(first, end - count))
 
 
-def any_pairs(rng: Random, count: int) -> Pairs:
-    """Return pairs of ``count`` different elements: a step is at least as large as the reach of the pairs inside it."""
-    nums = [1] * rng.randint(1, MAX_PAIRS)
+def any_pairs(rng: Random, count: int, slots: int = 1) -> Pairs:
+    """Return pairs of ``count`` different elements: a step is at least as large as the reach of the pairs below it.
+
+    A pair is below those outside it, but the pair of more than one slot, the innermost one, has any place among them.
+    """
+    nums = [1] * rng.randint(1, MAX_PAIRS - (slots > 1))
+    count //= slots
     while count > 1:
         factor = next(each for each in range(2, count + 1) if count % each == 0)
         nums[rng.randrange(len(nums))] *= factor
         count //= factor
+    place = rng.randrange(len(nums) + 1) if slots > 1 else 0
+    if slots > 1:
+        nums.insert(place, slots)
     pairs, reach = [], 1
     for num in nums:
         step = rng.choice((1, -1)) * rng.choice((reach, reach, reach + 1, 2 * reach))
@@ -104,6 +118,7 @@ def any_pairs(rng: Random, count: int) -> Pairs:
             step = rng.randint(-MOST_STEP, MOST_STEP)
         pairs.append((step, num))
         reach += abs(step) * (num - 1)
+    pairs.insert(0, pairs.pop(place))
     return tuple(reversed(pairs))
 
 
@@ -153,6 +168,9 @@ class Maker:
     def operand(self, count: int, dtype: str, places: Sequence[range], start: int) -> Operand:
         """Return an operand in SBUF or PSUM, of the first that has room."""
         size = container_bits(dtype) // 8
+        if self.rng.random() < 0.3 and size * count <= len(places[0]) // 8 * 8:
+            # Elements that follow each other from the start of a word on come several at a time.
+            return Operand(row_at(count, places[0].start, size), dtype, start=start)
         for psum in (False, True) if self.rng.getrandbits(1) else (True, False):
             pattern = any_pattern(self.rng, count, size, places[psum])
             if pattern is not None:
@@ -223,22 +241,23 @@ class Maker:
             Mode.NARROW: lambda: rng.choice(NARROW_PAIRS),
             Mode.FUSED: lambda: (OperandFormat.FP32,) * 2,
             Mode.SPARSE: lambda: rng.choice(SPARSE_PAIRS),
-            Mode.PASS: lambda: (rng.choice((OperandFormat.BF16, OperandFormat.FP16)), OperandFormat.BF16),
+            Mode.PASS: lambda: (rng.choice((*NARROW_FORMATS, OperandFormat.FP32)), OperandFormat.BF16),
         }
         rows, start = self.partitions()
         if mode is Mode.MX:
             rows, start = config.size, lambda: 0
         passes, sparse = mode is Mode.PASS, mode is Mode.SPARSE
         columns = {Mode.MX: 2, Mode.SPARSE: 4}.get(mode, 1)
+        formats = pairs[mode]()
         each = Matmul(
             mode=mode,
-            formats=pairs[mode](),
+            formats=formats,
             rows=rows,
             columns=columns * rng.randint(1, config.size // columns),
             pattern=rng.choice([name for name, each in PATTERNS.items() if rows % each.kept == 0]),
             start=start(),
             flag=rng.choice((3, 1) if passes else (3, 3, 4, 0, 1)),
-            bf16=passes or bool(rng.getrandbits(1)),
+            bf16=formats[0] is not OperandFormat.FP32 if passes else bool(rng.getrandbits(1)),
         )
         bank = rng.randrange(self.region.psum.start // config.bank_bytes, self.region.psum.stop // config.bank_bytes)
         count = rows if passes else self.count()
@@ -249,7 +268,7 @@ class Maker:
         source, other = self.sources[0], self.targets[0]
         words = range(source.start // 8, (source.stop - each.columns * each.size(0)) // 8 + 1)
         scales = rng.randrange(other.start // 4, (other.stop - each.columns) // 4 + 1) * 4
-        moving = Pattern() if passes else any_pattern(rng, slots * count, each.size(1), other)
+        moving = Pattern() if passes else any_pattern(rng, slots * count, each.size(1), other, slots)
         result = any_pattern(rng, count, width, range(config.bank_bytes))
         if not words:
             return self.matmul(mode)
@@ -283,7 +302,8 @@ class Maker:
         words = XORWOW_STATES * XORWOW_WORDS
         if 4 * words <= min(len(self.sources[0]), len(self.targets[0])) and rng.random() < 0.3:
             partitions, start = self.partitions()
-            x, result = (self.operand(words, "uint32", places, start()) for places in (self.sources, self.targets))
+            x = Operand(any_pattern(rng, words, 4, self.sources[0]), "uint32", start=start())
+            result = self.operand(words, "uint32", self.targets, start())
             return ExchangeStates(x=x, result=result, partitions=partitions)
         names = [rng.choice(("fp32", "bf16", rng.choice(tuple(FORMATS)))) for _ in range(3)]
         own = self.lanes((names[0], names[1], names[2]), tensor=False)
@@ -292,12 +312,11 @@ class Maker:
     def quantize(self) -> Quantize:
         rng, count = self.rng, 4 * self.rng.randint(1, self.most // 4)
         element = rng.choice((E4M3FN, E5M2, E2M1))
-        x = self.operand(count, rng.choice(("bf16", "fp16")), self.sources, 0)
         rest, scales = halves(rng, self.targets[0])
         word = "uint16" if element is E2M1 else "uint32"
         return Quantize(
-            x=x,
-            result=self.operand(count // 4, word, (rest, self.targets[1]), 0),
+            x=Operand(any_pattern(rng, count, 2, self.sources[0]), rng.choice(("bf16", "fp16"))),
+            result=Operand(any_pattern(rng, count // 4, container_bits(word) // 8, rest), word),
             partitions=self.config.size // QUADRANT * QUADRANT,
             element=element,
             rule=rng.choice(tuple(ScaleRule)),
@@ -408,3 +427,27 @@ def program(config: CoreConfig, rng: Random, names: Sequence[str], *, beside: bo
         else:
             made.append(replace(own[name](Maker(config, whole(config), rng)), after=EVERYTHING))
     return made
+
+
+def written(instruction: Instruction) -> tuple[Operand, int] | None:
+    """Return an instruction's result in SBUF or PSUM as bits, and its partitions, or None if it has none from a quarter on."""
+    match instruction:
+        case Lanes(result=result, partitions=partitions):
+            return replace(result, dtype=f"uint{container_bits(result.dtype)}"), partitions
+        case Matmul(columns=columns, bf16=narrow, result=pattern, bank=0):
+            return Operand(pattern, "uint16" if narrow else "uint32", psum=True), columns
+        case Copy(destination=Side(start=0, pattern=pattern), partitions=partitions, size=size):
+            return Operand(pattern, f"uint{8 << size}"), partitions
+    return None
+
+
+def copy_of(
+    config: CoreConfig, rng: Random, engine: Engine, x: Operand, partitions: int, writer: Instruction
+) -> Operate:
+    """Return an engine's copy of bits to its share, behind the instruction that writes them."""
+    to = any_pattern(rng, x.pattern.count, container_bits(x.dtype) // 8, shares(config)[engine].sbuf)
+    assert to, "an operand of another share has room"
+    return Operate(
+        engine=engine, x=x, result=Operand(to, x.dtype, start=x.start), partitions=partitions, op=Operator.BITWISE_OR,
+        immediate_dtype=x.dtype, after=(writer,),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""NKI 0.1, ``neuronxcc.nki``, on the new layer: its indices, tiles, functions and instructions."""
