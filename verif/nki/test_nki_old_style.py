@@ -109,6 +109,14 @@ def test_instances_of_a_grid(grid):
     assert len(run.instructions) == 6 * 3
 
 
+def test_instances_on_two_cores_of_each_rank():
+    x = normal("x", 2, 64, 48)
+    grid = OLD_LANGUAGE["nc"](2) * 1, 3
+    run = nki.run(old_kernels.doubled[grid], nki.PerRank(x), ranks=2, options=STRICT)
+    assert all(same(made, 2 * own) for made, own in zip(run.outputs, x, strict=True))
+    assert {each.core for each in run.instructions} == {0, 1, 2, 3}
+
+
 def test_rows_by_a_tile_of_indices():
     table, indices = normal("table", 100, 24), np.array([[3], [99], [0], [3]], np.int32)
     assert same(nki.run(old_kernels.gathered, table, indices, options=STRICT).outputs, table[indices[:, 0]])

@@ -47,7 +47,7 @@ class OldKernel(Kernel):
         sizes, outputs = tuple(each.size for each in self.grid), None
         for place in np.ndindex(*sizes):
             core = next((d.core(at) for d, at in zip(self.grid, place, strict=True) if d.cores > 1), 0)
-            if present_core().machine.size > 1 and core != present_core().number:
+            if present_core().machine.size > 1 and core != present_core().place:
                 continue
             program = Program(sizes, place, shared)
             token = PROGRAM.set(program)
