@@ -319,6 +319,14 @@ MISTAKES = {
     ),
     "a rank left out": (lambda: reduced(group([0])), "replica_group must have a group with rank 1, not [[0]]"),
     "a list": (lambda: reduced([[0, 1]]), "replica_group must be a ReplicaGroup, not list"),
+    "a list of numbers": (
+        lambda: reduced(group(0, 1)),
+        "a ReplicaGroup must be lists of ranks, as [[0, 1], [2, 3]], not (0, 1)",
+    ),
+    "a compared rank": (
+        lambda: run(lambda: ncc.rank_id() == 0, 2),
+        "a register must not be compared: the machine knows its value, the compiler does not",
+    ),
     "another operator": (
         lambda: run(
             kernel_of(ncc.all_reduce, (2, 4), replica_group=group([0]), op=nl.multiply), 1, per_rank(1, (2, 4))
@@ -355,7 +363,11 @@ MISTAKES = {
     ),
     "priority": (
         lambda: run(lambda: ncc.all_reduce([hbm(2, 4)], [hbm(2, 4)], group([0]), nl.add, priority=4), 1),
-        "priority: must be None or 0 to 3, not 4",
+        "all_reduce priority must be 0 to 3, not 4",
+    ),
+    "priority on gen3": (
+        lambda: run(lambda: ncc.all_reduce([hbm(2, 4)], [hbm(2, 4)], group([0]), nl.add, priority=0), 1, target="trn2"),
+        "all_reduce priority: must be None on gen3, not 0",
     ),
     "shapes of ranks": (
         lambda: run(lambda: ncc.all_reduce(*[[hbm(2 + int(ncc.rank_id()), 4)]] * 2, group([0, 1]), nl.add), 2),
@@ -374,6 +386,14 @@ MISTAKES = {
         "all_reduce: rank 0 waits in ('all_reduce', (0, 1), 'add'), and rank 1 has ended",
     ),
 }
+
+
+def test_more_than_128_cores():
+    ranks = 65
+    arrays = [np.full((1, 4), rank, np.float32) for rank in range(ranks)]
+    gathered = kernel_of(ncc.all_gather, (ranks, 4), replica_group=group(range(ranks)), collective_dim=0)
+    made = run(gathered, ranks, arrays, cores=2)
+    assert all((each == np.concatenate(arrays)).all() for each in made.outputs)
 
 
 @pytest.mark.parametrize("name", MISTAKES)
