@@ -229,6 +229,7 @@ def _reduction(
             name,
             algorithm=algorithm,
             chip=CHIP_CORES // machine.size,
+            ranks=[part.core.machine.rank for part in parts],
             source="tf32" if tensors[0].dtype == "tfloat32" else None,
         )
 
@@ -515,7 +516,8 @@ def all_to_all_v(
     issue.needs_gen4()
     group = _group(issue, replica_group)
     chip = CHIP_CORES // 2
-    if len(group) <= chip or len(group) % chip or group != tuple(range(group[0], group[0] + len(group))):
+    first, count = group[0], len(group)
+    if count <= chip or count % chip or first % chip or group != tuple(range(first, first + count)):
         raise issue.fail(f"replica_group: must have groups of all {chip} ranks of several chips, not {[*group]}")
     _variable(issue, group, srcs, dsts, metadata_tensor, recv_counts_known, has_rdispls, priority)
 

@@ -68,6 +68,16 @@ def test_all_reduce_is_the_reduction_of_all_ranks(buffer, algorithm, op):
     assert words(made.outputs) == words([first] * 3 + [second] * 3)
 
 
+def test_a_mesh_adds_the_ranks_of_a_chip_first():
+    """Two cores a rank, 4 ranks a chip: 3 of this group are on chip 0, and 2 on chip 1."""
+    x = per_rank(8, (4, 32))
+    groups = group([0, 1, 4, 5, 2], [3, 6, 7])
+    made = run(kernel_of(ncc.all_reduce, (4, 32), replica_group=groups, op=nl.add), 8, x, cores=2).outputs[0]
+    chips = [reduce_ranks([x[k] for k in some]) for some in ((0, 1, 2), (4, 5))]
+    assert words([made]) == words([reduce_ranks(chips)])
+    assert words([made]) != words([reduce_ranks([x[k] for k in (0, 1, 4, 5, 2)])])
+
+
 @pytest.mark.parametrize("name", ["all_reduce", "reduce_scatter"])
 def test_a_ring_adds_from_the_next_rank_on_and_rounds_each_step(name):
     x = per_rank(4, (8, 5))
@@ -380,6 +390,14 @@ MISTAKES = {
     "all_to_all_v of one chip": (
         lambda: run(lambda: ncc.all_to_all_v([hbm(8)], [hbm(8)], group(range(4)), hbm(3, 4)), 4, cores=2),
         "replica_group: must have groups of all 4 ranks of several chips, not [0, 1, 2, 3]",
+    ),
+    "all_to_all_v of parts of chips": (
+        lambda: run(
+            lambda: int(ncc.rank_id()) < 2 or ncc.all_to_all_v([hbm(8)], [hbm(8)], group(range(2, 10)), hbm(3, 8)),
+            10,
+            cores=2,
+        ),
+        "replica_group: must have groups of all 4 ranks of several chips, not [2, 3, 4, 5, 6, 7, 8, 9]",
     ),
     "a rank that ends": (
         lambda: run(lambda: int(ncc.rank_id()) or ncc.all_reduce([hbm(2, 4)], [hbm(2, 4)], group([0, 1]), nl.add), 2),
