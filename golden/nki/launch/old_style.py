@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden.nki.declarations.errors import NkiValidationError
+from bitpath.golden.nki.declarations.releases import NEWEST
 from bitpath.golden.nki.launch.kernel import Kernel
 from bitpath.golden.nki.machine.core import present_core
 from bitpath.golden.nki.memory.storage import MemoryRegion
@@ -42,6 +44,10 @@ class OldKernel(Kernel):
             return self.source(*args, **kwargs)
         if outer is not None:
             outer.settle()
+        elif (release := present_core().options.own_release).parameters:
+            raise NkiValidationError(
+                f"release must be {NEWEST} for a kernel of NKI 0.1, which runs on its instructions, not {release.sdk}"
+            )
         wrapped = each_of(args, NkiTensor, Tile), each_of(kwargs, NkiTensor, Tile)
         shared: list[NkiTensor] = []
         sizes, outputs = tuple(each.size for each in self.grid), None
