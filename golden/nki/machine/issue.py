@@ -379,7 +379,8 @@ def _innermost(tensor: NkiTensor) -> int:
 def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:
     """Make an instruction of a function whose first parameter is its `Issue`; it takes ``name`` too, and returns its record.
 
-    The release of the run decides the parameters; None for a mode is its default. Errors of golden become NkiValidationError with the kernel's line.
+    The release of the run decides the parameters. A mode is a member or its value, as kernels give it; None is its default. Errors of
+    golden become NkiValidationError with the kernel's line.
     """
     opcode = function.__name__
 
@@ -390,8 +391,11 @@ def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:
             given = as_parameters(issue.release, opcode, names, keywords, args, kwargs)
             given = {key: each for key, each in given.items() if not (each is None and key in modes)}
             for key in modes.keys() & given:
-                if not isinstance(given[key], modes[key]):
-                    raise issue.fail(f"{key}: must be a member of nki.isa.{modes[key].__name__}, not {given[key]!r}")
+                try:
+                    given[key] = modes[key](given[key])
+                except ValueError:
+                    sentence = f"must be a member of nki.isa.{modes[key].__name__}, not {given[key]!r}"
+                    raise issue.fail(f"{key}: {sentence}") from None
             function(issue, **given)
         except NkiValidationError:
             raise

@@ -662,7 +662,7 @@ RULES = {
     "text as a mode": (
         lambda: nisa.dma_copy(sbuf(4, 8), hbm(4, 8), oob_mode="skip"),
         "dma_copy oob_mode: must be a member of nki.isa.oob_mode, not 'skip'",
-        lambda: nisa.dma_copy(sbuf(4, 8), hbm(4, 8), oob_mode=None),
+        lambda: nisa.dma_copy(sbuf(4, 8), hbm(4, 8), oob_mode=None, dge_mode=3),
     ),
     "flag of a matmul by position": (
         lambda: nisa.nc_matmul(psum(4, 8), sbuf(4, 4), sbuf(4, 8), *[False] * 3, None, (), (), None, 3),
