@@ -1,6 +1,7 @@
 """NKI 0.1, ``neuronxcc.nki``: own kernels, and the published tutorials of SDK 2.26.1 as they are, against instructions written out."""
 
 import sys
+from dataclasses import replace
 from types import ModuleType
 
 import ml_dtypes
@@ -107,6 +108,24 @@ def test_instances_of_a_grid(grid):
     assert same(run.outputs, 2 * x)
     assert {each.core for each in run.instructions} == ({0} if cores is None else {0, 1})
     assert len(run.instructions) == 6 * 3
+
+
+def test_instances_on_two_cores_of_each_rank():
+    x = normal("x", 2, 64, 48)
+    grid = OLD_LANGUAGE["nc"](2) * 1, 3
+    run = nki.run(old_kernels.doubled[grid], nki.PerRank(x), ranks=2, options=STRICT)
+    assert all(same(made, 2 * own) for made, own in zip(run.outputs, x, strict=True))
+    assert {each.core for each in run.instructions} == {0, 1, 2, 3}
+
+
+def test_old_kernels_run_on_the_newest_release():
+    x = normal("x", 64, 48)
+    with pytest.raises(
+        nki.NkiValidationError, match=f"release must be {nki.NEWEST} for a kernel of NKI 0.1.*, not 2.28"
+    ):
+        nki.run(old_kernels.doubled[2, 3], x, release="2.28")
+    own = replace(nki.RELEASES[nki.NEWEST].numerics, has_columns=False)
+    assert same(nki.run(old_kernels.doubled[2, 3], x, release=own).outputs, 2 * x)
 
 
 def test_rows_by_a_tile_of_indices():

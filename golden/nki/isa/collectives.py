@@ -2,6 +2,7 @@
 
 All cores that take part meet, and the last one moves the data of all, so that the result does not depend on the threads. Both
 cores of a rank meet for tensors in shared HBM, which they share; for tensors of their own, core k meets with core k of the other ranks.
+A priority is checked as that of a DMA, and has no effect on the time.
 
 Ref: ``nki.collectives`` reference page, NKI 0.6 (AWS Neuron documentation, 2026-08-21).
 """
@@ -14,6 +15,7 @@ import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.nki.declarations.errors import invalid
+from bitpath.golden.nki.isa.dma import queue_of
 from bitpath.golden.nki.isa.enums import operator_name
 from bitpath.golden.nki.machine import access
 from bitpath.golden.nki.machine.core import NeuronCore, present_core
@@ -22,7 +24,7 @@ from bitpath.golden.nki.machine.timeline import DMA_ENGINES
 from bitpath.golden.nki.memory.dtypes import INTEGERS, is_float
 from bitpath.golden.nki.memory.storage import VirtualRegister
 from bitpath.golden.nki.memory.tensor import NkiTensor
-from bitpath.golden.trainium3.declarations.dma import CHIP_CORES, PRIORITIES
+from bitpath.golden.trainium3.declarations.dma import CHIP_CORES
 
 __all__ = [
     "ReplicaGroup",
@@ -55,7 +57,10 @@ class ReplicaGroup:
     """Groups of ranks, such as ``[[0, 1], [2, 3]]``; each rank takes part in its own group."""
 
     def __init__(self, groups: Iterable[Sequence[int]]):
-        self.groups = tuple(tuple(map(int, group)) for group in groups)
+        try:
+            self.groups = tuple(tuple(map(int, group)) for group in groups)
+        except (TypeError, ValueError):
+            raise invalid(f"a ReplicaGroup must be lists of ranks, as [[0, 1], [2, 3]], not {groups!r}") from None
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ReplicaGroup) and self.groups == other.groups
@@ -146,13 +151,6 @@ def _meet(
     issue.transfer(loads, factor=1 + computes)
 
 
-def _check_priority(issue: Issue, priority: Any) -> None:
-    if priority is not None and priority not in range(PRIORITIES):
-        raise issue.fail(f"priority: must be None or 0 to {PRIORITIES - 1}, not {priority!r}")
-    if priority is not None:
-        issue.needs_gen4("priority")
-
-
 def _operands(
     issue: Issue, memories: Sequence[str], most: int | None = None, **lists: Sequence[NkiTensor]
 ) -> list[list[NkiTensor]]:
@@ -231,6 +229,7 @@ def _reduction(
             name,
             algorithm=algorithm,
             chip=CHIP_CORES // machine.size,
+            ranks=[part.core.machine.rank for part in parts],
             source="tf32" if tensors[0].dtype == "tfloat32" else None,
         )
 
@@ -247,7 +246,7 @@ def all_reduce(
     priority: int | None = None,
 ) -> None:
     """Reduce the tensors of all ranks of a group; each rank gets all of the result."""
-    _check_priority(issue, priority)
+    queue_of(issue, priority)
     srcs, dsts = _operands(issue, HBM + ON_CHIP, srcs=srcs, dsts=dsts)
     for src, dst in zip(srcs, dsts, strict=True):
         _check_shape(issue, "dsts", dst, src.shape)
@@ -275,7 +274,7 @@ def reduce_scatter(
     priority: int | None = None,
 ) -> None:
     """Reduce the tensors of all ranks of a group; the rank at place k gets part k of the result's dimension 0."""
-    _check_priority(issue, priority)
+    queue_of(issue, priority)
     srcs, dsts = _operands(issue, HBM + ON_CHIP, srcs=srcs, dsts=dsts)
     group = _group(issue, replica_group)
     for src, dst in zip(srcs, dsts, strict=True):
@@ -315,7 +314,7 @@ def all_gather(
     priority: int | None = None,
 ) -> None:
     """Give each rank the tensors of all ranks of a group, one behind the other, in the group's order."""
-    _check_priority(issue, priority)
+    queue_of(issue, priority)
     srcs, dsts = _operands(issue, HBM + ON_CHIP, srcs=srcs, dsts=dsts)
     group = _group(issue, replica_group)
     dim = _dimension(issue, collective_dim, srcs[0], 1)
@@ -343,7 +342,7 @@ def all_to_all(
     priority: int | None = None,
 ) -> None:
     """Send part r of a tensor's dimension 0 to the group's rank at place r, which puts it at the sender's place."""
-    _check_priority(issue, priority)
+    queue_of(issue, priority)
     srcs, dsts = _operands(issue, HBM, srcs=srcs, dsts=dsts)
     group = _group(issue, replica_group)
     for src, dst in zip(srcs, dsts, strict=True):
@@ -375,7 +374,7 @@ def collective_permute(
     priority: int | None = None,
 ) -> None:
     """Send a tensor from the source to the target of each pair; a rank that is no target keeps its destination."""
-    _check_priority(issue, priority)
+    queue_of(issue, priority)
     srcs, dsts = _operands(issue, HBM, 1, srcs=srcs, dsts=dsts)
     _check_shape(issue, "dsts", dsts[0], srcs[0].shape)
     pairs = tuple((int(source), int(target)) for source, target in source_target_pairs)
@@ -430,7 +429,7 @@ def collective_permute_implicit(
     priority: int | None = None,
 ) -> None:
     """Send a tensor of each channel to the next rank of the group, and receive the previous one's."""
-    _check_priority(issue, priority)
+    queue_of(issue, priority)
     srcs, dsts = _channels(issue, channel_ids, srcs_by_channel=srcs_by_channel, dsts_by_channel=dsts_by_channel)
 
     def move(parts: list[_Part]) -> None:
@@ -457,7 +456,7 @@ def collective_permute_implicit_reduce(
     priority: int | None = None,
 ) -> None:
     """Reduce two tensors of each channel, send the result to the next rank of the group, and receive the previous one's."""
-    _check_priority(issue, priority)
+    queue_of(issue, priority)
     lists = {
         "srcs0_by_channel": srcs0_by_channel,
         "srcs1_by_channel": srcs1_by_channel,
@@ -517,7 +516,8 @@ def all_to_all_v(
     issue.needs_gen4()
     group = _group(issue, replica_group)
     chip = CHIP_CORES // 2
-    if len(group) <= chip or len(group) % chip or group != tuple(range(group[0], group[0] + len(group))):
+    first, count = group[0], len(group)
+    if count <= chip or count % chip or first % chip or group != tuple(range(first, first + count)):
         raise issue.fail(f"replica_group: must have groups of all {chip} ranks of several chips, not {[*group]}")
     _variable(issue, group, srcs, dsts, metadata_tensor, recv_counts_known, has_rdispls, priority)
 
@@ -533,7 +533,7 @@ def _variable(
     priority: int | None,
 ) -> None:
     """Exchange chunks: those of a rank are in the metadata's column of the receiver, or all in the first column."""
-    _check_priority(issue, priority)
+    queue_of(issue, priority)
     if issue.core.machine.size != 2:
         raise issue.fail("needs a launch of two cores for each rank")
     srcs, dsts = _operands(issue, HBM, 1, srcs=srcs, dsts=dsts)

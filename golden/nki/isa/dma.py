@@ -39,7 +39,7 @@ def dma_copy(
     priority: Any = None,
     oob_mode: oob_modes = oob_modes.error,
     dge_mode: dge_modes = dge_modes.unknown,
-    engine: engines = engines.unknown,
+    engine: Any = engines.unknown,
 ) -> None:
     """Copy elements in row-major order: bits where the dtypes agree, else through FP32.
 
@@ -72,24 +72,34 @@ def dma_copy(
 
 
 def _queue(issue: Issue, priority: Any, engine: Any = engines.unknown, dge_mode: dge_modes = dge_modes.unknown) -> None:
-    """Take the quality of service of a DMA's queue; warn of a priority or an engine that there is not, which has no effect.
+    """Take the quality of service of a DMA's queue; warn of an engine that there is not, which has no effect.
 
-    Ref: ``nki.isa.dma_copy``, NKI 0.6: priorities 0 to 3, the lower one first, on NeuronCore-v4 alone; engines with hwdge alone.
+    Ref: ``nki.isa.dma_copy``, NKI 0.6: engines with hwdge alone.
     """
-    warn, version = issue.core.machine.warn, issue.core.options.limits.version
-    if priority is not None and version < nc_version.gen4:
-        warn("queue", f"{issue.opcode} priority: must be None on {version.name}, not {priority!r}")
-    elif priority is not None:
-        try:
-            issue.queue = QueueConfig(priority=priority)
-        except (TypeError, ValueError) as error:
-            warn("queue", f"{issue.opcode} {error}")
+    warn = issue.core.machine.warn
+    issue.queue = queue_of(issue, priority)
     if engine not in (None, engines.unknown):
         if engine not in DESCRIPTOR_ENGINES:
             shown = getattr(engine, "name", engine)
             warn("queue", f"{issue.opcode} engine: must be sync, scalar or unknown, not {shown}")
         elif dge_mode is not dge_modes.hwdge:
             warn("queue", f"{issue.opcode} engine: must be unknown without dge_mode hwdge, not {engine.name}")
+
+
+def queue_of(issue: Issue, priority: Any) -> QueueConfig:
+    """Return the queue of a priority; warn of one that there is not, which has no effect.
+
+    Ref: ``nki.isa.dma_copy``, NKI 0.6: priorities 0 to 3, the lower one first, on NeuronCore-v4 alone.
+    """
+    warn, version = issue.core.machine.warn, issue.core.options.limits.version
+    if priority is not None and version < nc_version.gen4:
+        warn("queue", f"{issue.opcode} priority: must be None on {version.name}, not {priority!r}")
+    elif priority is not None:
+        try:
+            return QueueConfig(priority=priority)
+        except (TypeError, ValueError) as error:
+            warn("queue", f"{issue.opcode} {error}")
+    return QueueConfig()
 
 
 def copy_elements(issue: Issue, dst: NkiTensor, src: NkiTensor) -> None:

@@ -187,7 +187,7 @@ def _accumulation(issue: Issue, accumulate: bool | None, flag: int | None) -> bo
     """Return accumulate, also from the flag of older kernels, which golden's `accumulates` reads or refuses."""
     if accumulate is not None and not isinstance(accumulate, bool | np.bool_):
         sentence = f"accumulate: must be True, False or None, not {accumulate!r}"
-        raise issue.fail(f"{sentence}; a flag is psum_accumulate_flag, at this place in release 2.27")
+        raise issue.fail(f"{sentence}; a flag is psum_accumulate_flag of release 2.27")
     if flag is None and accumulate is None:
         flag = issue.release.psum_accumulate_flag
     if flag is None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from bitpath.golden.nki.declarations.errors import NkiValidationError
+from bitpath.golden.nki.declarations.releases import NEWEST
 from bitpath.golden.nki.launch.kernel import Kernel
 from bitpath.golden.nki.machine.core import present_core
 from bitpath.golden.nki.memory.storage import MemoryRegion
@@ -42,12 +44,16 @@ class OldKernel(Kernel):
             return self.source(*args, **kwargs)
         if outer is not None:
             outer.settle()
+        elif (release := present_core().options.own_release).parameters:
+            raise NkiValidationError(
+                f"release must be {NEWEST} for a kernel of NKI 0.1, which runs on its instructions, not {release.sdk}"
+            )
         wrapped = each_of(args, NkiTensor, Tile), each_of(kwargs, NkiTensor, Tile)
         shared: list[NkiTensor] = []
         sizes, outputs = tuple(each.size for each in self.grid), None
         for place in np.ndindex(*sizes):
             core = next((d.core(at) for d, at in zip(self.grid, place, strict=True) if d.cores > 1), 0)
-            if present_core().machine.size > 1 and core != present_core().number:
+            if present_core().machine.size > 1 and core != present_core().place:
                 continue
             program = Program(sizes, place, shared)
             token = PROGRAM.set(program)

@@ -68,7 +68,7 @@ def _check_origin(core: NeuronCore, tensor: NkiTensor) -> None:
                 "aliased_read", f"{tensor.name}: bytes are read that another tensor at this address wrote"
             )
     if storage.writer is not None and storage.epoch is not None:
-        others = (of(storage.writer) != NOBODY) & (of(storage.writer) != core.number)
+        others = (of(storage.writer) != NOBODY) & (of(storage.writer) != core.place)
         if (others & (of(storage.epoch) == core.machine.barriers)).any():
             core.machine.warn("race", f"{tensor.name}: bytes are read that the other core wrote since the last barrier")
 
@@ -128,7 +128,7 @@ def _mark(core: NeuronCore, tensor: NkiTensor) -> None:
     if storage.owner is not None:
         of(storage.owner)[...] = tensor.allocation.number
     if storage.writer is not None and storage.epoch is not None:
-        of(storage.writer)[...] = core.number
+        of(storage.writer)[...] = core.place
         of(storage.epoch)[...] = core.machine.barriers
 
 

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable, Sequence
+from enum import EnumMeta
 from functools import wraps
 from math import ceil, prod
 from typing import Any
@@ -378,7 +379,8 @@ def _innermost(tensor: NkiTensor) -> int:
 def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:
     """Make an instruction of a function whose first parameter is its `Issue`; it takes ``name`` too, and returns its record.
 
-    The release of the run decides the parameters. Errors of golden become NkiValidationError with the kernel's line.
+    The release of the run decides the parameters. A mode is a member or its value, as kernels give it; None is its default. Errors of
+    golden become NkiValidationError with the kernel's line.
     """
     opcode = function.__name__
 
@@ -386,20 +388,30 @@ def instruction(function: Callable[..., None]) -> Callable[..., NkiInstruction]:
     def run(*args: Any, name: str | None = None, **kwargs: Any) -> NkiInstruction:
         issue = Issue(present_core(), opcode, name or "")
         try:
-            given = as_parameters(issue.release, opcode, names, args, kwargs)
+            given = as_parameters(issue.release, opcode, names, keywords, args, kwargs)
+            given = {key: each for key, each in given.items() if not (each is None and key in modes)}
+            for key in modes.keys() & given:
+                try:
+                    given[key] = modes[key](given[key])
+                except ValueError:
+                    sentence = f"must be a member of nki.isa.{modes[key].__name__}, not {given[key]!r}"
+                    raise issue.fail(f"{key}: {sentence}") from None
             function(issue, **given)
         except NkiValidationError:
             raise
         except NotImplementedError:
             raise
         except (TypeError, ValueError) as error:
-            raise invalid(f"{opcode} {error}") from error
+            raise invalid(f"{opcode} {str(error).removeprefix(f'{opcode}() ')}") from error
         return issue.finish(lambda: own.bind(issue, **given).arguments)
 
     own = inspect.signature(function)
-    _, *names = own.parameters
+    _, *parameters = own.parameters.values()
+    keywords = [each.name for each in parameters if each.kind is each.KEYWORD_ONLY]
+    names = [each.name for each in parameters if each.name not in keywords]
+    modes = {each.name: each.annotation for each in parameters if isinstance(each.annotation, EnumMeta)}
     shown = [
-        *list(own.parameters.values())[1:],
+        *parameters,
         inspect.Parameter("name", inspect.Parameter.KEYWORD_ONLY, default=None),
     ]
     run.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]

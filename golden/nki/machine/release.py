@@ -27,22 +27,27 @@ def check_instruction(release: Release, opcode: str) -> None:
 
 
 def as_parameters(
-    release: Release, opcode: str, newest: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]
+    release: Release,
+    opcode: str,
+    newest: Sequence[str],
+    more: Sequence[str],
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Return a call's arguments by the parameters of the newest release, whose names are ``newest``.
+    """Return a call's arguments by the parameters of the newest release: ``newest``, and ``more`` by keyword alone.
 
     Raises NkiValidationError for an instruction, a parameter or a value that the release lacks.
     """
     check_instruction(release, opcode)
     changed = release.parameters.get(opcode)
-    names = newest if changed is None else changed.split()
+    names, keywords = (newest, more) if changed is None else (changed.split(), ())
     if len(args) > len(names):
         raise invalid(f"{opcode} takes {len(names)} arguments in release {release.sdk}, not {len(args)}")
     made: dict[str, Any] = {}
     seen: set[str] = set()
     for name, value in [*zip(names, args, strict=False), *kwargs.items()]:
         key = f"{opcode}.{name}"
-        if name not in names and key not in release.spellings:
+        if name not in (*names, *keywords) and key not in release.spellings:
             raise invalid(f"{opcode} has no parameter {name} in release {release.sdk}{_owner(opcode, name)}")
         own = release.spellings.get(key, name)
         if own in seen:

@@ -25,7 +25,8 @@ class Storage:
     data : uint8 [rows, row bytes].
     written : True for each byte that something has written, of the same shape.
     owner : number of the allocation through which a byte was last written; None in HBM.
-    writer, epoch : core that last wrote a byte, and the number of barriers before; None unless two cores share it.
+    writer, epoch : place in its rank of the core that last wrote a byte, and the number of barriers before; None unless two
+        cores share it.
     """
 
     name: str
@@ -158,6 +159,11 @@ class VirtualRegister:
 
     def __bool__(self) -> bool:
         return bool(self.value)
+
+    def __eq__(self, other: object) -> bool:
+        raise invalid("a register must not be compared: the machine knows its value, the compiler does not")
+
+    __hash__ = object.__hash__
 
     def __index__(self) -> int:
         return self.value

@@ -9,6 +9,7 @@ The operations of a pair of parentheses are in FP32, and its result is rounded t
 Ref: "Intra-node Collective Communications with AWS Neuron", AWS Neuron documentation, 2025-12-02.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import partial, reduce
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from bitpath.golden.arrays.arguments import check_array, check_choice, check_shape, checked
 from bitpath.golden.scalar.checked import check_length, integer, member
-from bitpath.golden.trainium3.declarations.dma import CHIP_CORES, CollectiveAlgorithm
+from bitpath.golden.trainium3.declarations.dma import CHIP_CORES, MAX_SOURCES, CollectiveAlgorithm
 from bitpath.golden.trainium3.dma.compute import dma_compute
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.operands.cast import CAST_DTYPES, from_fp32, to_fp32
@@ -31,6 +32,7 @@ def reduce_ranks(
     *,
     algorithm: CollectiveAlgorithm | str = CollectiveAlgorithm.MESH,
     chip: int = 4,
+    ranks: Sequence[int] | None = None,
     source: str | None = None,
 ) -> np.ndarray:
     """Return the reduction of the ranks' tensors, of their shape and dtype.
@@ -41,6 +43,7 @@ def reduce_ranks(
     op : "add", "max" or "min".
     algorithm : order of the operations: a member, or "mesh" or "ring".
     chip : ranks of a chip, 1 to 8, for the mesh; at most 16 chips.
+    ranks : number of each rank, which is on chip ``number // chip``; from 0 on by default.
     source : "tf32" if the arrays are float32 words that hold TF32, else None.
 
     Raises
@@ -52,12 +55,19 @@ def reduce_ranks(
     check_choice("op", op, _OPERATORS)
     algorithm = member("algorithm", algorithm, CollectiveAlgorithm)
     integer("chip", chip, range(1, CHIP_CORES + 1))
+    ranks = range(len(srcs)) if ranks is None else ranks
+    check_length("ranks", ranks, len(srcs), ", one for each of srcs")
     for number, each in enumerate(srcs):
         check_array(f"srcs[{number}]", each, *(CAST_DTYPES.values() if number == 0 else [srcs[0].dtype]))
         check_shape(f"srcs[{number}]", each, *srcs[0].shape, why=", that of srcs[0]")
     combine = partial(_combined, op=op, source=source)
     if algorithm is CollectiveAlgorithm.MESH:
-        return combine([combine(srcs[first : first + chip]) for first in range(0, len(srcs), chip)])
+        parted: dict[int, list[np.ndarray]] = defaultdict(list)
+        for rank, each in zip(ranks, srcs, strict=True):
+            parted[rank // chip].append(each)
+        if len(parted) > MAX_SOURCES:
+            raise ValueError(f"srcs must be of at most {MAX_SOURCES} chips with the mesh, not of {len(parted)}")
+        return combine([combine(each) for each in parted.values()])
     count = len(srcs)
     parts = [np.array_split(each.reshape(-1), count) for each in srcs]
     order = [[parts[(chunk + 1 + step) % count][chunk] for step in range(count)] for chunk in range(count)]

@@ -66,7 +66,13 @@ RANK_OPERATORS = {"add": add, "max": maximum, "min": minimum}
 
 @checked
 def reduce_ranks(
-    codes: Sequence[int], dtype: str, op: str, algorithm: CollectiveAlgorithm, chip: int, chunk: int
+    codes: Sequence[int],
+    dtype: str,
+    op: str,
+    algorithm: CollectiveAlgorithm,
+    chip: int,
+    chunk: int,
+    ranks: Sequence[int] | None = None,
 ) -> int:
     """Return the code that a collective makes of an element of each rank.
 
@@ -78,8 +84,11 @@ def reduce_ranks(
     algorithm : order of the operations.
     chip : ranks of a chip.
     chunk : number of the element's chunk.
+    ranks : number of each rank, which is on chip ``number // chip``; from 0 on by default.
     """
     check_length("codes", codes)
+    ranks = range(len(codes)) if ranks is None else ranks
+    check_length("ranks", ranks, len(codes), ", one for each of codes")
     check_choice("op", op, RANK_OPERATORS)
     integer("chip", chip, range(1, CHIP_CORES + 1))
     integer("chunk", chunk, range(len(codes)))
@@ -88,7 +97,10 @@ def reduce_ranks(
         return from_fp32(reduce(RANK_OPERATORS[op], [to_fp32(code, dtype) for code in some]), dtype)
 
     if algorithm is CollectiveAlgorithm.MESH:
-        return combined([combined(codes[first : first + chip]) for first in range(0, len(codes), chip)])
+        chips = list(dict.fromkeys(rank // chip for rank in ranks))
+        return combined(
+            [combined([code for rank, code in zip(ranks, codes, strict=True) if rank // chip == one]) for one in chips]
+        )
     order = [codes[(chunk + 1 + step) % len(codes)] for step in range(len(codes))]
     return reduce(lambda received, own: combined([received, own]), order)
 

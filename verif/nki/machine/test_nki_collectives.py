@@ -68,6 +68,16 @@ def test_all_reduce_is_the_reduction_of_all_ranks(buffer, algorithm, op):
     assert words(made.outputs) == words([first] * 3 + [second] * 3)
 
 
+def test_a_mesh_adds_the_ranks_of_a_chip_first():
+    """Two cores a rank, 4 ranks a chip: 3 of this group are on chip 0, and 2 on chip 1."""
+    x = per_rank(8, (4, 32))
+    groups = group([0, 1, 4, 5, 2], [3, 6, 7])
+    made = run(kernel_of(ncc.all_reduce, (4, 32), replica_group=groups, op=nl.add), 8, x, cores=2).outputs[0]
+    chips = [reduce_ranks([x[k] for k in some]) for some in ((0, 1, 2), (4, 5))]
+    assert words([made]) == words([reduce_ranks(chips)])
+    assert words([made]) != words([reduce_ranks([x[k] for k in (0, 1, 4, 5, 2)])])
+
+
 @pytest.mark.parametrize("name", ["all_reduce", "reduce_scatter"])
 def test_a_ring_adds_from_the_next_rank_on_and_rounds_each_step(name):
     x = per_rank(4, (8, 5))
@@ -319,6 +329,14 @@ MISTAKES = {
     ),
     "a rank left out": (lambda: reduced(group([0])), "replica_group must have a group with rank 1, not [[0]]"),
     "a list": (lambda: reduced([[0, 1]]), "replica_group must be a ReplicaGroup, not list"),
+    "a list of numbers": (
+        lambda: reduced(group(0, 1)),
+        "a ReplicaGroup must be lists of ranks, as [[0, 1], [2, 3]], not (0, 1)",
+    ),
+    "a compared rank": (
+        lambda: run(lambda: ncc.rank_id() == 0, 2),
+        "a register must not be compared: the machine knows its value, the compiler does not",
+    ),
     "another operator": (
         lambda: run(
             kernel_of(ncc.all_reduce, (2, 4), replica_group=group([0]), op=nl.multiply), 1, per_rank(1, (2, 4))
@@ -355,7 +373,11 @@ MISTAKES = {
     ),
     "priority": (
         lambda: run(lambda: ncc.all_reduce([hbm(2, 4)], [hbm(2, 4)], group([0]), nl.add, priority=4), 1),
-        "priority: must be None or 0 to 3, not 4",
+        "all_reduce priority must be 0 to 3, not 4",
+    ),
+    "priority on gen3": (
+        lambda: run(lambda: ncc.all_reduce([hbm(2, 4)], [hbm(2, 4)], group([0]), nl.add, priority=0), 1, target="trn2"),
+        "all_reduce priority: must be None on gen3, not 0",
     ),
     "shapes of ranks": (
         lambda: run(lambda: ncc.all_reduce(*[[hbm(2 + int(ncc.rank_id()), 4)]] * 2, group([0, 1]), nl.add), 2),
@@ -369,11 +391,27 @@ MISTAKES = {
         lambda: run(lambda: ncc.all_to_all_v([hbm(8)], [hbm(8)], group(range(4)), hbm(3, 4)), 4, cores=2),
         "replica_group: must have groups of all 4 ranks of several chips, not [0, 1, 2, 3]",
     ),
+    "all_to_all_v of parts of chips": (
+        lambda: run(
+            lambda: int(ncc.rank_id()) < 2 or ncc.all_to_all_v([hbm(8)], [hbm(8)], group(range(2, 10)), hbm(3, 8)),
+            10,
+            cores=2,
+        ),
+        "replica_group: must have groups of all 4 ranks of several chips, not [2, 3, 4, 5, 6, 7, 8, 9]",
+    ),
     "a rank that ends": (
         lambda: run(lambda: int(ncc.rank_id()) or ncc.all_reduce([hbm(2, 4)], [hbm(2, 4)], group([0, 1]), nl.add), 2),
         "all_reduce: rank 0 waits in ('all_reduce', (0, 1), 'add'), and rank 1 has ended",
     ),
 }
+
+
+def test_more_than_128_cores():
+    ranks = 65
+    arrays = [np.full((1, 4), rank, np.float32) for rank in range(ranks)]
+    gathered = kernel_of(ncc.all_gather, (ranks, 4), replica_group=group(range(ranks)), collective_dim=0)
+    made = run(gathered, ranks, arrays, cores=2)
+    assert all((each == np.concatenate(arrays)).all() for each in made.outputs)
 
 
 @pytest.mark.parametrize("name", MISTAKES)

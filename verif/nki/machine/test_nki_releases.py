@@ -156,9 +156,7 @@ def test_nki_flags_that_contradict_themselves(flag):
 @pytest.mark.parametrize("release", ACCUMULATES)
 def test_nki_accumulate_is_no_number(release):
     for number in (0, 1, 3, 1.0):
-        sentence = (
-            f"accumulate: must be True, False or None, not {number}; a flag is psum_accumulate_flag, at this place in"
-        )
+        sentence = f"accumulate: must be True, False or None, not {number}; a flag is psum_accumulate_flag of"
         broken(products(mx_matmul, [((None, None, number), {})]), f"nc_matmul_mx {sentence}", release=release)
         broken(products(ones_matmul, [((), {"accumulate": number})]), f"nc_matmul {sentence}", release=release)
     for given, times in (((None, None), 2), ((False, np.True_), 2), ((False, False), 1)):
@@ -307,12 +305,12 @@ SINCE = {
     "affine_select without its offset": (
         "2.29",
         lambda: nisa.affine_select(sbuf(4, 8), [[1, 8]], 1, sbuf(4, 8), 0.0),
-        "affine_select affine_select() missing 1 required positional argument: 'on_false_value'",
+        "affine_select missing 1 required positional argument: 'on_false_value'",
     ),
     "dma_compute without scales": (
         "2.29",
         lambda: nisa.dma_compute(sbuf(4, 8), [sbuf(4, 8), sbuf(4, 8)], nl.add),
-        "dma_compute dma_compute() missing 1 required positional argument: 'reduce_op'",
+        "dma_compute missing 1 required positional argument: 'reduce_op'",
     ),
 }
 """What came with a release, and the sentence of the release before it."""

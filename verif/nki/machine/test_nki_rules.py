@@ -659,6 +659,16 @@ RULES = {
         "a loop's variable must not be written",
         lambda: [nisa.register_move(nisa.register_alloc(1), i) for i in nl.dynamic_range(2)],
     ),
+    "text as a mode": (
+        lambda: nisa.dma_copy(sbuf(4, 8), hbm(4, 8), oob_mode="skip"),
+        "dma_copy oob_mode: must be a member of nki.isa.oob_mode, not 'skip'",
+        lambda: nisa.dma_copy(sbuf(4, 8), hbm(4, 8), oob_mode=None, dge_mode=3),
+    ),
+    "flag of a matmul by position": (
+        lambda: nisa.nc_matmul(psum(4, 8), sbuf(4, 4), sbuf(4, 8), *[False] * 3, None, (), (), None, 3),
+        "nc_matmul takes 10 arguments in release 2.33, not 11",
+        lambda: nisa.nc_matmul(psum(4, 8), sbuf(4, 4, value=1), sbuf(4, 8, value=1), perf_mode=None),
+    ),
     "one core": (
         one(nisa.sendrecv, tile, tile, 1, 1, 0),
         "sendrecv needs a launch of two cores",

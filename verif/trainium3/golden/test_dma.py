@@ -202,9 +202,15 @@ def test_dma_compute_is_the_exact_twin(sources, destination, seed):
 def test_reduce_ranks_is_the_exact_twin(name, ranks, op, algorithm, chip, seed):
     codes = np.random.default_rng(seed).integers(0, 1 << container_bits(name), (ranks, ranks, 2))
     source = "tf32" if name == "tf32" else None
-    got = reduce_ranks([array_of(each, name) for each in codes], op, algorithm=algorithm, chip=chip, source=source)
+    numbers = np.random.default_rng(seed).permutation(16)[:ranks].tolist() if seed % 2 else None
+    got = reduce_ranks(
+        [array_of(each, name) for each in codes], op, algorithm=algorithm, chip=chip, ranks=numbers, source=source
+    )
     expected = [
-        [exact.reduce_ranks([*map(int, codes[:, chunk, i])], name, op, algorithm, chip, chunk) for i in range(2)]
+        [
+            exact.reduce_ranks([*map(int, codes[:, chunk, i])], name, op, algorithm, chip, chunk, numbers)
+            for i in range(2)
+        ]
         for chunk in range(ranks)
     ]
     assert codes_of(got).tolist() == expected
@@ -216,6 +222,8 @@ def test_reduce_ranks_is_the_exact_twin(name, ranks, op, algorithm, chip, seed):
         (lambda: reduce_ranks([]), "srcs must have at least 1 element, not 0"),
         (lambda: reduce_ranks([SINGLES, TABLE]), "srcs[1] must have shape"),
         (lambda: reduce_ranks([SINGLES], chip=9), "chip must be 1 to 8, not 9"),
+        (lambda: reduce_ranks([SINGLES] * 17, chip=1), "srcs must be of at most 16 chips with the mesh, not of 17"),
+        (lambda: reduce_ranks([SINGLES], ranks=[0, 1]), "ranks must have 1 elements, one for each of srcs, not 2"),
         (lambda: reduce_ranks([SINGLES], "multiply"), "op must be"),
         (lambda: reduce_ranks([SINGLES], algorithm="tree"), "algorithm must be"),
         (lambda: exact.reduce_ranks([0], "fp32", "add", CollectiveAlgorithm.RING, 4, 1), "chunk must be 0 to 0, not 1"),
