@@ -52,6 +52,7 @@ DOCUMENTS: Mapping[str, str] = {
     "ARCH2": "Trainium2 Architecture Guide for NKI, AWS Neuron documentation",
     "ARCH3": "Trainium3 Architecture Guide for NKI, AWS Neuron documentation",
     "BW": "DMA bandwidth guide, AWS Neuron documentation",
+    "COLL": "intra-node collective communications, AWS Neuron documentation",
     "COST": "cost paragraphs of the nki.isa reference pages, AWS Neuron documentation",
     "DD": "deep dive on MXFP matmul with its device log, AWS Neuron documentation",
     "DGE": "descriptor generation, AWS Neuron documentation",

@@ -265,7 +265,10 @@ def _accepts(core, register, value):
 
 @pytest.mark.parametrize("chip", ["wormhole", "blackhole"])
 def test_a_refused_instruction_leaves_no_trace(chip):
-    """Random words outside of a core's instructions: the state stays, and the next word works."""
+    """Random words outside of a core's instructions: the state stays, and the next word works.
+
+    An SFPLOADMACRO is left out: what it schedules may be refused cycles later, behind its own load.
+    """
     rng, refused = Random(2026), Counter()
     core = loaded(chip, l1_bytes=1 << 16)
     for _ in range(1500):
@@ -283,7 +286,7 @@ def test_a_refused_instruction_leaves_no_trace(chip):
 
 def _any_word(chip, rng):
     encoding = rng.choice(ENCODINGS[Chip(chip)])
-    names = {"MOP", "MOP_CFG", "REPLAY"}
+    names = {"MOP", "MOP_CFG", "REPLAY", "SFPLOADMACRO"}
     while encoding.name in names:
         encoding = rng.choice(ENCODINGS[Chip(chip)])
     return encoding.opcode << OPCODE_LOW | rng.getrandbits(OPCODE_LOW) & encoding.used_bits
