@@ -12,7 +12,7 @@ from typing import Any
 
 from bitpath.golden.nki.declarations.errors import invalid
 from bitpath.golden.nki.isa import instructions as isa
-from bitpath.golden.nki.language.memory import fill, ndarray
+from bitpath.golden.nki.language.memory import fill, full, ndarray
 from bitpath.golden.nki.memory.dtypes import INTEGERS
 from bitpath.golden.nki.memory.tensor import NkiTensor
 
@@ -158,18 +158,32 @@ def tan(x: NkiTensor, dtype: Any = None) -> NkiTensor:
     return multiply(sin(x, "float32"), reciprocal(cos(x, "float32")), dtype or x.dtype)
 
 
-def _remainder(name: str, rounded: Callable, text: str) -> Callable:
-    def remainder(x: NkiTensor | float, y: NkiTensor | float, dtype: Any = None) -> NkiTensor:
-        per = reciprocal(y) if isinstance(y, NkiTensor) else 1.0 / y
-        whole = rounded(multiply(x, per, "float32"))
-        own = next(each.dtype for each in (x, y) if isinstance(each, NkiTensor))
-        return subtract(x, multiply(whole, y, "float32"), dtype or own)
-
-    return _named(remainder, name, text)
+def _operands(x: NkiTensor | float, y: NkiTensor | float) -> tuple[NkiTensor, NkiTensor, Any]:
+    """Return both as tiles, where a number fills one of FP32, and the dtype of the first tile."""
+    like = next(each for each in (x, y) if isinstance(each, NkiTensor))
+    left, right = (each if isinstance(each, NkiTensor) else full(like.shape, each, "float32") for each in (x, y))
+    return left, right, like.dtype
 
 
-fmod = _remainder("fmod", trunc, "Return x - trunc(x * (1 / y)) * y, each step rounded to FP32.")
-mod = _remainder("mod", floor, "Return x - floor(x * (1 / y)) * y, each step rounded to FP32.")
+def fmod(x: NkiTensor | float, y: NkiTensor | float, dtype: Any = None) -> NkiTensor:
+    """Return r = |x| - trunc(|x| * (1 / |y|)) * |y| with the sign of x, each step rounded to FP32.
+
+    The quotient of rounded steps may be wrong by one: r + |y| replaces an r below 0, then r - |y| one of |y| or more.
+    """
+    x, y, own = _operands(x, y)
+    size, per = abs(x, "float32"), abs(y, "float32")
+    rest = subtract(size, multiply(trunc(multiply(size, reciprocal(per))), per))
+    rest = add(rest, multiply(less(rest, 0.0), per))
+    rest = subtract(rest, multiply(greater_equal(rest, per), per))
+    return copy(multiply(rest, subtract(1.0, multiply(less(x, 0.0, "float32"), 2.0))), dtype or own)
+
+
+def mod(x: NkiTensor | float, y: NkiTensor | float, dtype: Any = None) -> NkiTensor:
+    """Return r = fmod(x, y), plus y if r is not 0 and has another sign than y."""
+    x, y, own = _operands(x, y)
+    rest = fmod(x, y, "float32")
+    apart = multiply(not_equal(rest, 0.0), logical_xor(less(rest, 0.0), less(y, 0.0, "float32"), "float32"))
+    return add(rest, multiply(apart, y, "float32"), dtype or own)
 
 
 def _reduction(operator: Callable, name: str) -> Callable:

@@ -55,6 +55,13 @@ def test_remainders_of_small_integers_and_halves_are_numpys(name, y):
     assert (applied(getattr(nl, name), x, np.full_like(x, y)) == expected).all()
 
 
+@pytest.mark.parametrize("name", ["mod", "fmod"])
+def test_remainders_of_all_small_integers_are_numpys(name):
+    x, y = (each.astype(np.float32) for each in np.meshgrid(np.arange(-64, 64), np.delete(np.arange(-100, 101), 100)))
+    x, y = x.T.copy(), y.T.copy()
+    assert (applied(getattr(nl, name), x, y) == getattr(np, name)(x, y)).all()
+
+
 def test_the_remainder_of_a_number_by_a_tile():
     y = np.array([[0.75, 2.5, -4]], np.float32)
     assert applied(nl.mod, 10.0, y).tolist() == np.mod(np.float32(10), y).tolist()
