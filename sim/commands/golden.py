@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         "bitpath nki mm.py:matmul --args ab.npz --compare matmul --trace trace.json",
         "bitpath nki mx.py:product --args ab.npz --release 2.27 --target trn3",
         "bitpath nki rows.py:softmax --args x.npz --json",
-        "bitpath nki my.rows:softmax --path src --args x.npz",
+        "bitpath nki my.rows:softmax --path .. --args x.npz",
     ),
 )
 @click.argument("kernel", metavar="FILE|MODULE:KERNEL")

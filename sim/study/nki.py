@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import inspect
 import json
+import os
 import sys
 import traceback
 import warnings
@@ -156,7 +157,8 @@ def split(text: str) -> tuple[Path | str, str]:
             f"a kernel must be FILE:KERNEL or MODULE:KERNEL, for example rows.py:softmax or my.rows:softmax, not {text!r}"
         )
     parts = where.split(".")
-    is_module = all(part.isidentifier() for part in parts) and parts[-1] != "py" and not Path(where).is_file()
+    named = all(part.isidentifier() for part in parts) and parts[-1] != "py"
+    is_module = named and (Path(where).is_dir() or not os.path.lexists(where))
     return where if is_module else Path(where), name
 
 

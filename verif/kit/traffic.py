@@ -6,6 +6,7 @@ stalls with those at full speed.
 
 import sys
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -18,11 +19,19 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 from amaranth.sim import Simulator
 
-# Amaranth's simulator writes the mask of a signal in decimal digits; those of the Vector unit have more than Python's limit.
-sys.set_int_max_str_digits(0)
-
 Trace = list[dict[str, int]]
 """Outputs of a unit in each cycle: ready of input streams, valid and valid payloads of output streams, other outputs."""
+
+
+@contextmanager
+def _any_digits() -> Iterator[None]:
+    """Lift Python's limit on decimal digits: Amaranth's simulator writes a signal's mask in them, wide as the Vector unit's state."""
+    limit = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(0)
+    try:
+        yield
+    finally:
+        sys.set_int_max_str_digits(limit)
 
 
 @dataclass(frozen=True)
@@ -115,7 +124,8 @@ class Driven:
         self.registers = [f"{name}.{signal.name}" for name, signal in cleared]
         self._registers = [signal for _, signal in cleared]
         self._kept = [signal for _, signal in registers.values() if signal.reset_less]
-        self._simulator = Simulator(fragment)
+        with _any_digits():
+            self._simulator = Simulator(fragment)
         self._used = False
         self._simulator.add_clock(1e-6)
         self._simulator.add_testbench(self._testbench)
@@ -182,7 +192,8 @@ class Driven:
         if self._used:
             self._simulator.reset()
         self._used = True
-        self._simulator.run()
+        with _any_digits():
+            self._simulator.run()
         return self._trace
 
     async def _testbench(self, ctx: Any) -> None:

@@ -230,7 +230,8 @@ RECORDS = (
         covered=Covered(CoreConfig(count_bits=14), 60),
         waves=(
             CLOCK,
-            WaveGroup("program", r"(program_|idle|fault|semaphore_|clear)"),
+            WaveGroup("program", r"(program_\w+?__(valid|ready)|idle|fault|semaphore_|clear)"),
+            WaveGroup("instructions", r"program_"),
             WaveGroup("host", r"host_"),
             WaveGroup("counters", r"(busy|grants|waits)"),
             WaveGroup("TensorE", r"(tensor|main|background)\."),

@@ -155,8 +155,9 @@ class TensorOperands(wiring.Component):
         size, pattern = self.config.size, self.instruction.pattern
         held = [words]
         for slot, found in enumerate((self.scale_data, *self.slot_data), start=1):
-            held.append(Signal.like(found, name=f"words_{slot}", reset_less=True))
-            m.d.sync += held[-1].eq(found)
+            beside = Signal.like(found, name=f"words_{slot}", reset_less=True)
+            m.d.sync += beside.eq(found)
+            held.append(beside)
         own = [
             [
                 (each.word_select(p, 8 * SBUF_WORD_BYTES) >> (byte << 3))[: FP32.width]

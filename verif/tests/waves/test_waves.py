@@ -333,7 +333,7 @@ def test_groups_are_open_as_far_as_the_window_shows_them():
     ("name", "title", "port"),
     [
         ("tensor_engine", "instructions", "instruction__valid"),
-        ("core", "program", "program__valid"),
+        ("core", "program", "program_tensor__valid"),
         ("tensix_engine", "commands", "command__valid"),
         ("tensix_core", "instructions", "words_0__valid"),
         ("aie_engine", "commands", "command__valid"),
