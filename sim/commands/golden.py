@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "bitpath nki rows.py:softmax --args x.npz -o out.npz",
         "bitpath nki rows.py:softmax --args x.npz --cores 2 --strict",
+        "bitpath nki sums.py:total --args parts.npz --ranks 4 -o out.npz",
         "bitpath nki mm.py:matmul --args ab.npz --compare matmul --trace trace.json",
         "bitpath nki mx.py:product --args ab.npz --release 2.27 --target trn3",
         "bitpath nki rows.py:softmax --args x.npz --json",
@@ -44,12 +45,20 @@ if TYPE_CHECKING:
     "member where the parameter is an Enum. A key NAME:python holds the text of a Python literal, as (3, 4). A key "
     "NAME:DTYPE, as x:bfloat16, holds words (uint8, uint16 or uint32) of a dtype that .npz cannot name: bfloat16, "
     "float8_e4m3, float8_e4m3fn, float8_e5m2, float8_e8m0fnu, tfloat32, float8_e4m3fn_x4, float8_e5m2_x4 or "
-    "float4_e2m1fn_x4.",
+    "float4_e2m1fn_x4. A key that ends with :ranks, as x:ranks or x:bfloat16:ranks, holds a value for each rank along its "
+    "first dimension.",
 )
 @click.option(
     "-o", "--output", type=FILE, help="Write the outputs as .npz: out_0, out_1 and so on, or out_0:DTYPE with words."
 )
 @click.option("--cores", type=click.IntRange(1, 2), help="Launch grid.  [default: one core without a grid]")
+@click.option(
+    "--ranks",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Launch the kernel on N ranks, which nki.collectives connects; core k of rank r is core r * cores + k. Outputs have a "
+    "first dimension of ranks, and :ranks at the end of their key.",
+)
 @click.option("--strict", is_flag=True, help="Make warnings errors: unwritten and aliased reads, races and the like.")
 @click.option(
     "--release",
@@ -92,6 +101,7 @@ def nki_command(
     args: Path | None,
     output: Path | None,
     cores: int | None,
+    ranks: int | None,
     strict: bool,
     release: str | None,
     scale_rule: str | None,
@@ -127,6 +137,7 @@ def nki_command(
         args,
         folders=folders,
         cores=cores,
+        ranks=ranks,
         options=options,
         compare=compare,
         silent=printer.silent,
@@ -135,7 +146,7 @@ def nki_command(
     if output is not None and not made.outputs:
         raise ValueError(f"-o: {name} returns no tensor")
     if output is not None:
-        nki.save(output, made.outputs)
+        nki.save(output, made.outputs, of_ranks=ranks is not None)
     if trace is not None:
         nki.write(trace, made.run)
     found = nki.record(kernel, made.run, options, made.outputs, made.errors)

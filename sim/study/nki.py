@@ -37,6 +37,7 @@ from bitpath.rtl.common.files import replaceable, replacing, write_whole
 #
 # A key ``name:dtype`` holds words of a dtype that the file cannot name, as ``x:bfloat16`` or ``w:float4_e2m1fn_x4``; a key
 # ``name:python`` the text of a Python literal, as ``(3, 4)``. A text for a parameter that its annotation makes an Enum names a member.
+# A key that ends with ``:ranks``, as ``x:bfloat16:ranks``, holds a value for each rank along its first dimension.
 
 
 PLAIN = tuple(map(np.dtype, ("bool", "float32", "float16", "int8", "int16", "int32", "uint8", "uint16", "uint32")))
@@ -49,29 +50,39 @@ SUFFIXES = tuple(
 
 LITERAL = "python"
 """The suffix of a Python literal."""
+RANKS = ":ranks"
+"""The end of a key whose array has a value for each rank."""
 
 
-def kernel_arguments(arrays: Mapping[str, np.ndarray], function: Callable, kernel: str) -> dict[str, Any]:
+def kernel_arguments(
+    arrays: Mapping[str, np.ndarray], function: Callable, kernel: str, ranks: int | None = None
+) -> dict[str, Any]:
     """Return a kernel's arguments by parameter; an array of no dimension becomes a number or a text of Python.
 
-    Raises ValueError for a missing argument, a key without a parameter, or a dtype that a kernel cannot take.
+    Raises ValueError for a missing argument, a key without a parameter, a dtype that a kernel cannot take, or another number of
+    values than ``ranks``, which is None without any.
     """
     parameters = inspect.signature(function).parameters
     takes_any = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
     found: dict[str, Any] = {}
     for key, array in arrays.items():
-        name, _, dtype = key.partition(":")
+        name = key.partition(":")[0]
         if name not in parameters and not takes_any:
             known = f"it has {one_of(parameters)}" if parameters else "it has none"
             raise ValueError(f"--args: {kernel} has no parameter {name!r}; {known}{suggestion(name, parameters)}")
         if name in found:
             raise ValueError(f"--args: {name} must stand once in the file, not with two dtypes")
-        if dtype == LITERAL:
-            found[name] = _literal(key, array)
-        elif dtype or ":" in key:
-            found[name] = _suffixed(key, array, dtype)
-        else:
-            found[name] = _member(key, _plain(key, array), parameters.get(name))
+        of_one, parameter = key.removesuffix(RANKS), parameters.get(name)
+        if of_one == key:
+            found[name] = _value(key, array, parameter)
+            continue
+        if ranks is None:
+            raise ValueError(f"--args: {key} needs --ranks")
+        if array.shape[:1] != (ranks,):
+            raise ValueError(
+                f"--args: {key} must have a first dimension of {ranks}, one for each rank, not shape {array.shape}"
+            )
+        found[name] = nki.PerRank([_value(of_one, np.asarray(each), parameter) for each in array])
     missing = [
         name
         for name, each in parameters.items()
@@ -80,6 +91,13 @@ def kernel_arguments(arrays: Mapping[str, np.ndarray], function: Callable, kerne
     if missing:
         raise ValueError(f"--args must have {' and '.join(missing)}, which {kernel} needs")
     return found
+
+
+def _value(key: str, array: np.ndarray, parameter: inspect.Parameter | None) -> Any:
+    _, colon, dtype = key.partition(":")
+    if dtype == LITERAL:
+        return _literal(key, array)
+    return _suffixed(key, array, dtype) if colon else _member(key, _plain(key, array), parameter)
 
 
 def _plain(key: str, array: np.ndarray) -> Any:
@@ -126,7 +144,9 @@ def _suffixed(key: str, array: np.ndarray, dtype: str) -> np.ndarray | nki.HostT
 
 
 def in_float64(value: Any) -> Any:
-    """Return floats as float64, and four elements for each x4 word; integers, bool and scalars as they are."""
+    """Return floats as float64, and four elements for each x4 word; integers, bool and scalars as they are; of ranks a list."""
+    if isinstance(value, nki.PerRank):
+        return [in_float64(each) for each in value.values]
     if isinstance(value, nki.HostTensor):
         if value.dtype in X4:
             rows = value.array.reshape(-1, value.array.shape[-1])
@@ -298,6 +318,19 @@ def named(outputs: Any) -> dict[str, np.ndarray]:
     return {f"out_{k}": each for k, each in enumerate(every) if isinstance(each, np.ndarray)}
 
 
+def named_of_ranks(outputs: Sequence[Any]) -> dict[str, np.ndarray]:
+    """Return the arrays that ranks returned by name, with a first dimension of ranks.
+
+    Raises ValueError unless the ranks' arrays have the same names, shapes and dtypes.
+    """
+    first, *others = map(named, outputs)
+    kinds = [{name: (each.shape, each.dtype.name) for name, each in made.items()} for made in (first, *others)]
+    for rank, own in enumerate(kinds):
+        if own != kinds[0]:
+            raise ValueError(f"--ranks: rank {rank} must return {kinds[0]} as rank 0, not {own}")
+    return {name: np.stack([first[name], *(each[name] for each in others)]) for name in first}
+
+
 def check_writable(option: str, path: Path | None) -> None:
     """Raise OSError unless the file of an option can be written: said before the run, not after it."""
     if path is not None:
@@ -307,16 +340,16 @@ def check_writable(option: str, path: Path | None) -> None:
             raise OSError(f"{option}: {error}") from None
 
 
-def save(path: Path, outputs: dict[str, np.ndarray]) -> None:
-    """Write outputs as .npz, those of dtypes that the file cannot name as words with the dtype in the key."""
+def save(path: Path, outputs: dict[str, np.ndarray], *, of_ranks: bool) -> None:
+    """Write outputs as .npz, those of dtypes that the file cannot name as words; keys are those of arguments."""
     with replacing(path) as file:
-        np.savez(file, **dict(_keyed(name, array) for name, array in outputs.items()))
+        np.savez(file, **dict(_keyed(name, array, RANKS if of_ranks else "") for name, array in outputs.items()))
 
 
-def _keyed(name: str, array: np.ndarray) -> tuple[str, Any]:
+def _keyed(name: str, array: np.ndarray, end: str) -> tuple[str, Any]:
     if array.dtype.isbuiltin == 1:
-        return name, array
-    return f"{name}:{array.dtype.name}", array.view(f"u{array.dtype.itemsize}")
+        return f"{name}{end}", array
+    return f"{name}:{array.dtype.name}{end}", array.view(f"u{array.dtype.itemsize}")
 
 
 def reference_function(module: ModuleType, name: str) -> Callable:
@@ -431,6 +464,7 @@ def launch(
     *,
     folders: Sequence[Path] = (),
     cores: int | None,
+    ranks: int | None,
     options: nki.Options,
     compare: str | None,
     silent: bool,
@@ -446,13 +480,13 @@ def launch(
     with redirect_stdout(sys.stderr) if silent else nullcontext(), loaded(where, folders) as module:
         kernel = kernel_of(module, where, name)
         function = None if compare is None else reference_function(module, compare)
-        found = kernel_arguments(given, kernel.function, name)
+        found = kernel_arguments(given, kernel.function, name, ranks)
         # The kernel may write into its arguments.
         reference = [in_float64(each) for each in _in_order(kernel.function, found)]
         executed: list[Executed] = []
         watch = executed.append if watched else None
-        run = _run(kernel if cores is None else kernel[cores], found, options, str(where), watch)
-        made = named(run.outputs)
+        run = _run(kernel if cores is None else kernel[cores], found, options, str(where), watch, ranks)
+        made = named(run.outputs) if ranks is None else named_of_ranks(run.outputs)
         errors = [] if function is None else errors_of(made, function, reference)
     return Launch(run, made, errors, executed)
 
@@ -463,13 +497,14 @@ def _run(
     options: nki.Options,
     file: str,
     watch: Callable[[Executed], None] | None,
+    ranks: int | None,
 ) -> nki.Run:
     bound = inspect.signature(kernel.function).bind(**found)
     bound.apply_defaults()
     with mistakes(file), warnings.catch_warnings():
         # The report contains them all.
         warnings.simplefilter("ignore", nki.NkiWarning)
-        return nki.run(kernel, *bound.args, options=options, watch=watch, **bound.kwargs)
+        return nki.run(kernel, *bound.args, options=options, ranks=ranks, watch=watch, **bound.kwargs)
 
 
 def _in_order(function: Callable, found: dict[str, Any]) -> list[Any]:

@@ -51,6 +51,20 @@ def causal(x):
     return out
 
 
+@nki.jit
+def composed(x, y):
+    """Return functions of several instructions, of the rows that a mask leaves; y has one column."""
+    rounded, both = (nl.floor, nl.ceil, nl.trunc, nl.cos, nl.tan), (nl.mod, nl.fmod)
+    out = nl.ndarray((len(rounded) + len(both), *x.shape), dtype=x.dtype, buffer=nl.shared_hbm)
+    i_p, i_f = nl.arange(128)[:, None], nl.arange(x.shape[1])[None, :]
+    inside = i_p < x.shape[0]
+    tile, column = nl.load(x[i_p, i_f], mask=inside), nl.load(y[i_p, nl.arange(1)[None, :]], mask=inside)
+    for k, function in enumerate((*rounded, *both)):
+        made = function(tile, *([column] if function in both else []), mask=inside)
+        nl.store(out[k, i_p, i_f], value=made, mask=inside)
+    return out
+
+
 # Products of tiles in a tensor with dimensions before that of the partitions.
 
 

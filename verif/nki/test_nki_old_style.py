@@ -59,6 +59,17 @@ def test_a_mask_leaves_a_box():
     assert opcodes(run) == ["dma_copy", *copies, "activation", "dma_copy"]
 
 
+def test_functions_of_several_instructions():
+    x = (np.arange(400, dtype=np.float32) / 64 - 3.125).reshape(40, 10)
+    y = np.where(np.arange(40) % 2, 0.5, -4).astype(np.float32)[:, None]
+    made = nki.run(old_kernels.composed, x, y, options=STRICT).outputs
+    for name, own in zip(("floor", "ceil", "trunc"), made, strict=False):
+        assert same(own, getattr(np, name)(x)), name
+    assert (np.abs(made[3] - np.cos(x)) < 1e-5).all()
+    for name, own in zip(("mod", "fmod"), made[5:], strict=True):
+        assert (own == getattr(np, name)(x, y)).all(), name
+
+
 def test_an_affine_predicate():
     x = normal("causal", 64, 64)
     lowest = np.finfo(np.float32).min

@@ -169,6 +169,10 @@ def _binary(name: str) -> Callable:
 def _operate(name: str, dst: NkiTensor, x: Any, y: Any, box: Box, shape: Sequence[int]) -> None:
     """Run an operator of two tiles, or of a tile and a number or column."""
     parts = [each.part(fitted(box, shape, each.shape)) if isinstance(each, Tile) else each for each in (x, y)]
+    if name in _REMAINDERS:
+        given = [spread(each, dst.shape) if isinstance(each, NkiTensor) else each for each in parts]
+        isa.tensor_copy(dst, getattr(functions, name)(*given, dst.dtype))
+        return
     if name == "divide":
         name, parts = "multiply", [parts[0], _inverse(parts[1])]
     for k, (one, other) in enumerate((parts, parts[::-1])):
@@ -316,10 +320,11 @@ def _on_views(function: Callable) -> Callable:
     return named(call, function.__name__)
 
 
+_REMAINDERS = ("mod", "fmod")
 COMPARISONS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 _BINARY = (
     "add", "subtract", "multiply", "divide", "power", "maximum", "minimum", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "left_shift", "right_shift", "logical_and", "logical_or", "logical_xor", *COMPARISONS,
+    "left_shift", "right_shift", "logical_and", "logical_or", "logical_xor", *_REMAINDERS, *COMPARISONS,
 )  # fmt: skip
 _ACTIVATIONS = (
     "exp", "log", "sqrt", "rsqrt", "tanh", "sigmoid", "relu", "square", "sign", "gelu", "gelu_dx", "gelu_apprx_tanh",
@@ -342,6 +347,11 @@ def _activated(name: str) -> Callable[[NkiTensor, NkiTensor], Any]:
     return lambda dst, x: isa.activation(dst, name, x)
 
 
+def _copied(name: str) -> Callable[[NkiTensor, NkiTensor], Any]:
+    """Return a function of the new layer, which allocates its result, and a copy of that."""
+    return lambda dst, x: isa.tensor_copy(dst, getattr(functions, name)(x, dst.dtype))
+
+
 def _by_tensor_scalar(*step: Any) -> Callable[[NkiTensor, NkiTensor], Any]:
     return lambda dst, x: isa.tensor_scalar(dst, x, *step)
 
@@ -359,6 +369,7 @@ OLD_LANGUAGE: dict[str, Any] = {
     **{name: _binary(name) for name in _BINARY},
     **{name: _unary(name, _activated(name)) for name in _ACTIVATIONS},
     **{name: _unary(name, _by_tensor_scalar(name, None)) for name in ("abs", "invert", "logical_not")},
+    **{name: _unary(name, _copied(name)) for name in ("floor", "ceil", "trunc", "cos", "tan")},
     **{name: _composite(name) for name in _COMPOSITES},
     **{name: _reduction(name, op) for name, op in (("sum", "add"), ("max", "max"), ("min", "min"), ("prod", "multiply"))},
     **dict.fromkeys(("affine_range", "sequential_range", "static_range"), _loop),

@@ -294,6 +294,81 @@ def test_an_old_style_kernel(bitpath, kernels, tmp_path, line):
     assert {each["core"] for each in json.loads(out)["engines"]} == {0}
 
 
+# Ranks.
+
+
+SUM = """
+import nki
+import nki.collectives as ncc
+import nki.isa as nisa
+import nki.language as nl
+
+
+@nki.jit
+def total(x, factor, kind):
+    assert kind == ("one", 1)
+    src, dst, out = (nl.ndarray(x.shape, x.dtype, nl.shared_hbm) for _ in range(3))
+    nisa.dma_copy(src, x)
+    ncc.all_reduce(srcs=[src], dsts=[dst], replica_group=ncc.ReplicaGroup([[0, 1, 2]]), op=nl.add)
+    tile = nl.load(dst)
+    nisa.tensor_scalar(dst=tile, data=tile, op0=nl.multiply, operand0=factor)
+    nisa.dma_copy(out, tile)
+    return out
+
+
+@nki.jit
+def uneven(x, factor, kind):
+    rows = 4 if factor > 0 else 2
+    out = nl.ndarray((rows, 8), x.dtype, nl.shared_hbm)
+    nisa.dma_copy(out, x[:rows])
+    return out
+
+
+def scaled(x, factor, kind):
+    return sum(x) * np.reshape(factor, (3, 1, 1))
+"""
+
+
+@pytest.fixture
+def parts(kernels, tmp_path):
+    """Write sums.py and parts.npz, whose arguments differ between three ranks; return their small integers."""
+    (tmp_path / "sums.py").write_text(f"import numpy as np\n{SUM}")
+    x = np.arange(3 * 32).reshape(3, 4, 8).astype(ml_dtypes.bfloat16)
+    own = {"x:bfloat16:ranks": x.view(np.uint16), "factor:ranks": np.array([1.0, 2.0, -0.5])}
+    np.savez(tmp_path / "parts.npz", **own, **{"kind:python": "('one', 1)"})
+    np.savez(tmp_path / "more.npz", **own, **{"kind:python:ranks": ["('one', 1)"] * 3})
+    return x.astype(np.float32)
+
+
+@pytest.mark.parametrize("args", ["parts.npz", "more.npz"])
+def test_ranks_have_arguments_and_outputs_of_their_own(bitpath, parts, tmp_path, args):
+    line = ("nki", "sums.py:total", "--args", args, "--ranks", "3", "-o", "out.npz", "--compare", "scaled")
+    status, out, err = bitpath(*line)
+    assert (status, err) == (0, "")
+    assert "\nout_0: bfloat16 [3, 4, 8]\nout_0: largest error 0 ulp" in out
+    with np.load(tmp_path / "out.npz") as found:
+        made = found["out_0:bfloat16:ranks"].view(ml_dtypes.bfloat16).astype(np.float32)
+    assert (made == parts.sum(axis=0) * np.array([1.0, 2.0, -0.5])[:, None, None]).all()
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("total --args parts.npz", "--args: x:bfloat16:ranks needs --ranks"),
+        (
+            "total --args parts.npz --ranks 4",
+            "--args: x:bfloat16:ranks must have a first dimension of 4, one for each rank, not shape (3, 4, 8)",
+        ),
+        (
+            "uneven --args parts.npz --ranks 3",
+            "--ranks: rank 2 must return {'out_0': ((4, 8), 'bfloat16')} as rank 0, not {'out_0': ((2, 8), 'bfloat16')}",
+        ),
+    ],
+)
+def test_mistakes_of_ranks(bitpath, parts, line, sentence):
+    assert bitpath("nki", *f"sums.py:{line}".split()) == (2, "", f"bitpath: {sentence}\n")
+
+
 # Kernels in packages: by file, and by module.
 
 
