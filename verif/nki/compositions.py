@@ -147,6 +147,16 @@ def normal(seed: str, *shape: int, dtype: Any = np.float32) -> np.ndarray:
     return np.random.default_rng(list(seed.encode())).standard_normal(shape).astype(dtype)
 
 
+MATMULS = [
+    ("nki_matmul_basic_", (128, 64, 512), (), 1),
+    ("nki_matmul_tiled_", (256, 128, 512), (), 1),
+    ("nki_matmul_hoist_load_", (256, 128, 512), (), 1),
+    ("nki_matmul_block_free_dimension_", (128, 256, 1024), (), 1),
+    ("nki_matmul_fully_optimized_", (256, 128, 512), (1, 1, 1), 2),
+]
+"""The matmuls of the tutorial, old and new: name, K x M x N, further arguments, blocks of K."""
+
+
 def product(lhs: np.ndarray, rhs: np.ndarray, blocks: int = 1) -> np.ndarray:
     """Write a product [K, M] by [K, N] out: rows of 128 summed in PSUM, blocks of K added in the operands' dtype."""
     total = np.zeros((lhs.shape[1], rhs.shape[1]), lhs.dtype) if blocks > 1 else None

@@ -11,7 +11,7 @@ import pytest
 from bitpath.golden import nki, trainium3
 from bitpath.golden.nki.old.language import OLD_LANGUAGE, promoted
 from bitpath.verif.nki.checkouts import kernel_file
-from bitpath.verif.nki.compositions import ACCUMULATE, average_pool, mamba, matmul, normal, product, same
+from bitpath.verif.nki.compositions import ACCUMULATE, MATMULS, average_pool, mamba, matmul, normal, product, same
 
 with nki.installed():
     from bitpath.verif.nki import old_kernels
@@ -246,13 +246,7 @@ def test_tutorial_of_indices():
 
 @pytest.mark.parametrize(
     ("name", "shape", "more", "blocks"),
-    [
-        ("nki_matmul_basic_", (128, 64, 512), (), 1),
-        ("nki_matmul_tiled_", (256, 128, 512), (), 1),
-        ("nki_matmul_hoist_load_", (256, 128, 512), (), 1),
-        ("nki_matmul_block_free_dimension_", (128, 256, 1024), (), 1),
-        ("nki_matmul_fully_optimized_", (256, 128, 512), (1, 1, 1), 2),
-    ],
+    MATMULS,
 )
 def test_tutorial_matrix_multiplication(name, shape, more, blocks):
     k, m, n = shape

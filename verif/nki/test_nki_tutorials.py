@@ -12,7 +12,7 @@ from bitpath.golden import nki, trainium3
 from bitpath.golden.nki.machine.core import TARGET
 from bitpath.sim.study.ledger.trainium import device_log
 from bitpath.verif.nki.checkouts import TABLE, VARIABLE, checkout_folder, kernel_module
-from bitpath.verif.nki.compositions import average_pool, mamba, normal, product, same
+from bitpath.verif.nki.compositions import MATMULS, average_pool, mamba, normal, product, same
 
 # The four MX kernels of the vendor's deep dive: the published device log, and instructions written out bit for bit.
 #
@@ -152,13 +152,7 @@ EXAMPLES = "aws-neuron-sdk/nki/examples"
 
 @pytest.mark.parametrize(
     ("name", "shape", "more", "blocks"),
-    [
-        ("nki_matmul_basic_", (128, 64, 512), (), 1),
-        ("nki_matmul_tiled_", (256, 128, 512), (), 1),
-        ("nki_matmul_hoist_load_", (256, 128, 512), (), 1),
-        ("nki_matmul_block_free_dimension_", (128, 256, 1024), (), 1),
-        ("nki_matmul_fully_optimized_", (256, 128, 512), (1, 1, 1), 2),
-    ],
+    MATMULS,
 )
 @pytest.mark.parametrize("cores", [None, 2])
 def test_nki_matrix_multiplication(name, shape, more, blocks, cores):

@@ -185,7 +185,7 @@ class Indexed(Tile):
         return view
 
 
-class Gathered(Tile):
+class Gathered(Indexed):
     """Rows of an HBM tensor by indices of a tile [P, 1], which a DMA reads when it runs.
 
     Parameters
@@ -195,32 +195,15 @@ class Gathered(Tile):
     """
 
     def __init__(self, tile: Tile, keys: Sequence[Any]):
-        super().__init__(None)
-        self._tile = tile
         (self._dim, *others) = (k for k, each in enumerate(keys) if isinstance(each, Tile))
         self._index = keys[self._dim]
         if others or tile.memory in ("sbuf", "psum") or self._index.shape[1:] != (1,):
             raise outside("an index by a tile but for one of [P, 1] for an HBM tensor", "nisa instructions that gather")
         none = np.zeros(self._index.shape, int)
-        self._rows = Indexed(tile, [none if isinstance(each, Tile) else each for each in keys])
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self._rows.shape
-
-    @property
-    def kind(self) -> str:
-        return self._tile.kind
-
-    @property
-    def memory(self) -> str:
-        return self._tile.memory
-
-    def _whole(self) -> NkiTensor:
-        return self.part()
+        super().__init__(tile, [none if isinstance(each, Tile) else each for each in keys])
 
     def part(self, box: Box = ()) -> NkiTensor:
-        rows, base = self._rows.part(box), self._tile.part()
+        rows, base = super().part(box), self._tile.part()
         made = Indirect(self._index.part(box[:1]), base.steps[self._dim], base.shape[self._dim], vector=True)
         return replace(rows, indices=made)
 
