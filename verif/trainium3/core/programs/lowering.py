@@ -13,8 +13,8 @@ from bitpath.golden.trainium3.declarations.memory import PSUM_BANK_BYTES
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern, HbmPattern
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
-from bitpath.verif.trainium3.core.dma_engine import ADDS
 from bitpath.verif.trainium3.core.programs.instructions import (
+    ADDED,
     QUARTERS,
     Copy,
     Descriptor,
@@ -25,6 +25,8 @@ from bitpath.verif.trainium3.core.programs.instructions import (
 )
 from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
 
+ADDS = {name: mode for mode, name in ADDED.items()}
+"""Modes of a read-add-write by the dtype of its elements."""
 After = tuple[Instruction, ...]
 Computes = Callable[[Compute, After], Sequence[Instruction]]
 """Returns the instructions of a Compute, of which those that read its operands wait for others."""
@@ -74,12 +76,12 @@ def _partitioned(own: GoldenOperand) -> AccessPattern:
 
 
 def _copy(transfer: Transfer, after: After) -> Copy:
-    sides, size = (transfer.source.pattern, transfer.destination.pattern), transfer.source.pattern.dtype.itemsize
+    sides, dtype = (transfer.source.pattern, transfer.destination.pattern), transfer.source.pattern.dtype
     (partitions,) = {each.partitions for each in sides if isinstance(each, AccessPattern)} or {None}
     source, destination = (_side(each, partitions) for each in sides)
     return Copy(
-        source=source, destination=destination, partitions=partitions or 1, size=size.bit_length() - 1,
-        queue=transfer.queue, mode=ADDS[size] if transfer.add else WriteMode.STORE, after=after,
+        source=source, destination=destination, partitions=partitions or 1, size=dtype.itemsize.bit_length() - 1,
+        queue=transfer.queue, mode=ADDS[DTYPE_NAMES[dtype]] if transfer.add else WriteMode.STORE, after=after,
     )  # fmt: skip
 
 
