@@ -365,7 +365,6 @@ def test_a_layer_on_the_core(bitpath):
         assert sum(row["cycles"] for row in record["engines"]) > record["cycles"]
     _, (free,) = passed(bitpath, "core --format mxfp8_e4m3 --shaping off --qos off")
     assert free["mismatches"] == 0
-    assert free["cycles"] < records[0]["cycles"]
 
 
 ON_CORE = "core --format mxfp8_e5m2 --scale-rule nki05"
