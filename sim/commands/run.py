@@ -173,7 +173,7 @@ flow(
 flow(
     "core",
     ("trainium3",),
-    "Run the same layer from HBM back to HBM with all DMA traffic of Trainium3's core.",
+    "Run a part of the layer from HBM back to HBM on Trainium3's core.",
     SCALE_RULE,
     click.option("--shaping", type=Choice(("on", "off")), help="Limits of the traffic classes.  [default: on]"),
     click.option("--qos", type=Choice(("on", "off")), help="Priorities of the DMA queues.  [default: on]"),

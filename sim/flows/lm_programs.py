@@ -2,7 +2,7 @@
 
 | machine | runs | does not run |
 |---|---|---|
-| trainium3 | norm, QuantizeMX and q: 128 rows, the first 384 of K, 512 columns | the rest: the program's places in SBUF, PSUM and HBM are those of a layer of this size |
+| trainium3 | norm, QuantizeMX and q: 32 rows, the first 256 of K, 32 columns | the rest: the program's places in SBUF, PSUM and HBM are those of a layer of this size |
 | tensix | k, all of it: a program for each 32x32 tile of the result; in bf16_hifi4 the block's second half on the first 32 rows | attention: the maximum of rows has no program |
 | aie_ml_v2 | scores and values of all heads, to MX9 | the layers of weights: 32 rows take K up to 448, and B must fit a pair of banks, 16 KiB |
 
@@ -25,8 +25,7 @@ from bitpath.golden.aie_ml_v2.operands.layout import MxBlocks
 from bitpath.golden.aie_ml_v2.tile.layers import Layer, mx9_layer
 from bitpath.golden.arrays.arguments import one_of
 from bitpath.golden.tensix.declarations.formats import TILE, Chip
-from bitpath.golden.trainium3.core.layer import HIDDEN, OUTPUTS
-from bitpath.golden.trainium3.core.layer import TOKENS as ROWS
+from bitpath.golden.trainium3.core.layer import QUADRANT_LAYER
 from bitpath.sim.flows import aie_ml_v2_tile, tensix_program, tensix_steps, trainium3_core
 from bitpath.sim.flows.lm_matmuls import Captured, Setting
 from bitpath.sim.flows.outcome import FlowRun
@@ -61,15 +60,16 @@ class Trainium3Run(_OfBlock, trainium3_core.Run):
     named, formats = "q", trainium3_core.FORMATS
 
     def __init__(self, setting: Setting, model: Model, block: Captured):
-        q = np.ascontiguousarray(model.blocks[0].q[:HIDDEN, :OUTPUTS])
-        if q.shape != (HIDDEN, OUTPUTS):
-            raise ValueError(f"the core's program needs a q of at least [{HIDDEN}, {OUTPUTS}], not {list(q.shape)}")
-        x = np.zeros((ROWS, HIDDEN), np.float32)
+        rows, k, columns = QUADRANT_LAYER.tokens, QUADRANT_LAYER.values, QUADRANT_LAYER.outputs
+        q = np.ascontiguousarray(model.blocks[0].q[:k, :columns])
+        if q.shape != (k, columns):
+            raise ValueError(f"the core's program needs a q of at least [{k}, {columns}], not {list(q.shape)}")
+        x = np.zeros((rows, k), np.float32)
         norm = block.norms[0, "attention"]
-        x[: len(norm["a"])] = norm["a"][:ROWS, :HIDDEN]
-        rows, gamma = trainium3.round_to_bfloat16(x), trainium3.round_to_bfloat16(norm["gamma"][:HIDDEN])
+        x[: len(norm["a"])] = norm["a"][:rows, :k]
+        hidden, gamma = trainium3.round_to_bfloat16(x), trainium3.round_to_bfloat16(norm["gamma"][:k])
         engine, rule = trainium3_core.engine_for(setting.simulator), setting.options["scale_rule"]
-        super().__init__(rows, gamma, q, setting.format_name, engine, setting.simulator, rule)
+        super().__init__(hidden, gamma, q, setting.format_name, engine, setting.simulator, rule)
         self.setting = setting
 
 

@@ -1,23 +1,24 @@
-"""The layer from HBM back to HBM: each instruction of its program on the RTL unit that executes it, and all DMA traffic.
+"""A layer from HBM back to HBM on the RTL core of one quadrant, and the units that play a core's instructions one by one.
 
-An instruction takes what the RTL gave before it. Golden moves the bytes of a transfer; the DMA engines in RTL then repeat all moves,
-with queues, priorities and classes, and must write the same bytes, each in the cycle of golden's grant. Order and times of the
-instructions are golden's.
+Golden's program becomes the core's four instruction streams. Golden and RTL run it from the same HBM, and every byte of HBM, SBUF and
+PSUM must agree.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from bitpath.golden import trainium3
 from bitpath.golden.arrays.arguments import one_of, suggestion
-from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import MX_FORMATS
-from bitpath.golden.trainium3.core.layer import FORMATS, HIDDEN, OUTPUT, prepare_layer
-from bitpath.golden.trainium3.core.program import Compute, Transfer
-from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, MAX_STATIONARY, PSUM_BANKS
+from bitpath.golden.trainium3.core.core import CoreReport
+from bitpath.golden.trainium3.core.layer import FORMATS, QUADRANT_LAYER, prepare_layer
+from bitpath.golden.trainium3.core.program import TICKS
+from bitpath.golden.trainium3.declarations.dma import TRAINIUM3_DMA
+from bitpath.golden.trainium3.declarations.quad_mx import MAX_MOVING_FP32, MAX_STATIONARY, PSUM_BANKS, ScaleRule
 from bitpath.golden.trainium3.declarations.rates import TICKS_PER_NS
 from bitpath.golden.trainium3.operands.quantize_mx import ScaleRuleName
 from bitpath.rtl.common.fp32.fp32_functions import Fp32LanesConfig
@@ -25,6 +26,7 @@ from bitpath.rtl.common.unit import registered
 from bitpath.rtl.trainium3.array.psum import PsumConfig
 from bitpath.rtl.trainium3.array.systolic_array import CoreArrayConfig
 from bitpath.rtl.trainium3.core.config import CoreConfig, DmaEngineConfig
+from bitpath.rtl.trainium3.core.instruction import Engine
 from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig
 from bitpath.rtl.trainium3.dma.dma_transpose import DmaTransposeConfig
 from bitpath.rtl.trainium3.engine.instruction import EngineConfig
@@ -40,13 +42,10 @@ from bitpath.rtl.trainium3.vector.xorwow import XorwowConfig
 from bitpath.sim.flows import staged
 from bitpath.sim.flows.operands import normalised_layer
 from bitpath.sim.flows.outcome import rmsnorm_reference
-from bitpath.sim.flows.staged import kind_of
 from bitpath.sim.flows.trainium3_matmul import ENGINES, SCALE_RULES
-from bitpath.verif.trainium3.core import stages
+from bitpath.verif.trainium3.core import core_layer
 from bitpath.verif.trainium3.core.core_layer import LAYER
-from bitpath.verif.trainium3.core.dma_engine import Images, dma_loads
-from bitpath.verif.trainium3.core.stages import LANE_WIDTH, TRANSPOSE
-from bitpath.verif.trainium3.dma.dma_queues import Schedule
+from bitpath.verif.trainium3.core.stages import LANE_WIDTH, TRANSPOSE, Play
 
 # Trainium3's RTL units that play instructions, one after the other.
 
@@ -112,40 +111,39 @@ SWITCHES = ("shaping", "qos")
 """Options that change times alone."""
 
 
-def engine_for(simulator: str) -> CoreUnits:
-    """The units of the flow; ValueError for a simulator that would take days."""
+CORE = replace(LAYER, descriptor_cycles=TRAINIUM3_DMA.numerics.descriptor_cycles)
+"""The core of the layer, with the machine's cycles of the shortest descriptor."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinedUnits:
+    """The one unit of the flow core."""
+
+    core: CoreConfig = CORE
+
+
+def engine_for(simulator: str) -> JoinedUnits:
+    """The unit of the flow; ValueError for a simulator that would take days."""
     if simulator != "verilator":
-        raise ValueError(f"the flow core runs the machine's array, on verilator alone, not on {simulator}")
-    return CoreUnits()
+        raise ValueError(f"the flow core runs a core of a quadrant, on verilator alone, not on {simulator}")
+    return JoinedUnits()
 
 
 def operands() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Hidden, gamma and weight of the whole layer, since the program's places are the layer's."""
+    """Hidden, gamma and weight of the layer's first tokens, hidden values and outputs."""
     hidden, gamma, weight = normalised_layer()
-    return trainium3.round_to_bfloat16(hidden), trainium3.round_to_bfloat16(gamma), weight
-
-
-HOST = ("set constants",)
-"""Instructions that golden executes: GpSimd's programs are not modelled."""
-Results = tuple[np.ndarray, ...]
+    rows, k, columns = slice(QUADRANT_LAYER.tokens), slice(QUADRANT_LAYER.values), slice(QUADRANT_LAYER.outputs)
+    made = trainium3.round_to_bfloat16(hidden[rows, k]), trainium3.round_to_bfloat16(gamma[k])
+    return *made, np.ascontiguousarray(weight[k, columns])
 
 
 class Run(StagedRun):
     """hidden, gamma, weight in HBM -> DMA -> RMSNorm -> QuantizeMX -> two products -> read-add-write -> BF16 in HBM."""
 
     flow: ClassVar[str] = "core"
+    before = "in memories"
     scale_rule: ScaleRuleName
-    units = (
-        "activation2_lane",
-        "engine_lane",
-        "copy_lanes",
-        "reciprocal_square_root",
-        "core_array",
-        "background_transpose",
-        "quantize_mx",
-        "tensor_engine",
-        "dma_engine",
-    )
+    units = ("core",)
 
     def __init__(
         self,
@@ -153,7 +151,7 @@ class Run(StagedRun):
         gamma: np.ndarray,
         weight: np.ndarray,
         format_name: str,
-        engine: CoreUnits,
+        engine: JoinedUnits,
         simulator: str,
         scale_rule: ScaleRuleName = "ocp",
         shaping: bool = True,
@@ -167,7 +165,6 @@ class Run(StagedRun):
         self.tensors = hidden, gamma, weight
         self.scale_rule = scale_rule
         self.switches = {"shaping": shaping, "qos": qos}
-        self.dtype = DTYPES[MX_FORMATS[format_name].element]
 
     def settings(self) -> dict[str, Any]:
         return {"scale_rule": self.scale_rule, **self.switches}
@@ -179,63 +176,44 @@ class Run(StagedRun):
     def values(self, rtl: np.ndarray) -> np.ndarray:
         return rtl.astype(np.float64)
 
-    def compute(self, play: stages.Play) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-        (rtl, program), (golden, _), (timed, _) = (
-            prepare_layer(
-                *self.tensors,
-                format=self.format_name,
-                scale_rule=self.scale_rule,
-                shaping=self.switches["shaping"],
-                qos=self.switches["qos"],
-            )
-            for _ in range(3)
+    def compute(self, play: Play) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+        core, program = prepare_layer(
+            *self.tensors,
+            format=self.format_name,
+            scale_rule=self.scale_rule,
+            shaping=self.switches["shaping"],
+            qos=self.switches["qos"],
+            size=QUADRANT_LAYER,
         )
-        report = timed.run(program)
-        named = {each.name: each for each in program}
-        images = {}
-        for span in report.spans:
-            each = named[span.name]
-            if isinstance(each, Transfer):
-                before = rtl.read(each.destination).tobytes() if each.add else bytes(byte_count(each))
-                source = rtl.read(each.source).tobytes()
-                rtl.step(each)
-                golden.step(each)
-                images[each.name] = Images(source, before, rtl.read(each.destination).tobytes())
-                continue
-            golden.step(each)
-            if kind_of(each.name) in HOST:
-                rtl.step(each)
-                continue
-            results = self._execute(play, each, [rtl.read(operand) for operand in each.reads])
-            for operand, values in zip(each.writes, results, strict=True):
-                rtl.write(operand, values.reshape(operand.pattern.shape))
-            ours, theirs = ([core.read(operand) for operand in each.writes] for core in (rtl, golden))
-            self.stage(each.name, ours, theirs, each.cycles)
-        transfers = {each.name: each for each in program if isinstance(each, Transfer)}
-        loads = dma_loads(
-            self.engine.dma_engine, Schedule(timed.queues, timed.classes, ()), transfers, report.moves, images
-        )
-        left = play("dma_engine", loads)
-        moved, beyond, expected = [], [], []
-        for image, load in zip(left["images"], loads, strict=True):
-            moved.append(image[: load.used])
-            beyond.append(image[load.used :].any())
-            expected.append(np.frombuffer(load.expected, np.uint8)[: load.used])
-        # A write to another place is a mismatch, too.
-        found = [np.concatenate(moved), np.array(beyond, np.uint8), left["grants"]]
-        last = max(load.end(load.grants, self.engine.dma_engine) for load in loads)
-        grants = np.array([(number, *each) for number, load in enumerate(loads) for each in load.grants], np.int64)
-        self.stage("DMA", found, [np.concatenate(expected), np.zeros(len(loads), np.uint8), grants], last)
+        element, rule = MX_FORMATS[self.format_name].element, ScaleRule(self.scale_rule)
+        instructions = core_layer.layer(program, element, rule)
+        programs = core_layer.hosted(core, instructions)
+        report = core.run(program)
+        found = play("core", programs)
+        memories = core_layer.left(found["images"])
+        output, size = QUADRANT_LAYER.output, QUADRANT_LAYER.tokens * QUADRANT_LAYER.outputs
+        words = np.ascontiguousarray(memories["HBM"]).view(output.pattern.dtype)
+        rtl, golden = words[output.pattern.offset :][:size].reshape(output.pattern.shape), core.read(output)
+        cycles, *busy = found["times"][0].tolist()
+        # Without the cycles of the copies behind the layer.
+        self._played = {"core": cycles}
+        self.stage("layer", [rtl], [golden], report.end // TICKS["dma"], is_output=True)
+        for name, own in core_layer.expected(core).items():
+            self.stage(name, [memories[name]], [own], None, unit="core")
+        used = Counter(each.engine.name.lower() for each in instructions)
+        rows = {each.name.lower(): own for each, own in zip(Engine, busy, strict=True)}
         figures = {
             "time_us": _us(report.end),
-            "descriptors": len(report.moves),
+            "cycles": cycles,
             "engines": [
                 {
-                    "engine": engine if engine != "dma" else "dma, all 16",
-                    "busy_us": _us(busy),
-                    "waits_us": _us(sum(report.stalls.get(engine, {}).values())),
+                    "engine": engine,
+                    "instructions": used[engine],
+                    "cycles": own,
+                    "golden_cycles": _busy(report, engine),
+                    "golden_waits_us": _us(sum(report.stalls.get(engine, {}).values())),
                 }
-                for engine, busy in report.busy.items()
+                for engine, own in rows.items()
             ],
             "classes": [
                 {
@@ -247,38 +225,16 @@ class Run(StagedRun):
                 for number, each in report.traffic.items()
             ],
         }
-        return rtl.read(OUTPUT), golden.read(OUTPUT), figures
-
-    def _execute(self, play: stages.Play, each: Compute, read: Sequence[np.ndarray]) -> Results:
-        """Return an instruction's results from the RTL units that run it."""
-        match kind_of(each.name), read:
-            case "sum of squares", (tile,):
-                return (stages.activate(play, tile, "square")[1],)
-            case "inverse root", (total, eps):
-                mean, _ = stages.activate(play, total, scale=1 / HIDDEN, bias=eps)
-                return (stages.recur(play, "reciprocal_square_root", mean),)
-            case "spread gamma", (ones, gamma):
-                return (stages.matmul(play, ones, gamma),)
-            case "normalise", (tile, factor, gamma):
-                scaled = stages.operate(play, tile, "multiply", factor, "fp32")
-                return (stages.operate(play, scaled, "multiply", gamma, "bf16"),)
-            case "transpose", (tile,):
-                return (stages.transpose(play, tile),)
-            case "evict", (tile,):
-                return (stages.copy(play, tile, engine=each.engine, stride="short"),)
-            case "quantise", (tile,):
-                words, scales = stages.quantise(play, tile, self.dtype, self.scale_rule)
-                return words, *(scales[4 * quadrant : 4 * quadrant + 4] for quadrant in range(len(scales) // 4))
-            case "multiply", (x, weight, *scales):
-                return (stages.multiply(play, self.dtype, x, weight, scales),)
-            case "copy product", (tile,):
-                return (stages.copy(play, tile, engine=each.engine),)
-        raise ValueError(f"no unit runs {each.name}")
+        return rtl, golden, figures
 
 
-def byte_count(transfer: Transfer) -> int:
-    pattern = transfer.destination.pattern
-    return pattern.size * pattern.dtype.itemsize
+def _busy(report: CoreReport, engine: str) -> int:
+    """Return the cycles in which an engine has at least one instruction in golden."""
+    busy = until = 0
+    for span in (each for each in report.spans if each.engine == engine):
+        busy += max(0, span.end - max(span.start, until))
+        until = max(until, span.end)
+    return busy // TICKS[engine]
 
 
 def _us(ticks: int) -> float:

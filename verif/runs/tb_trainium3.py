@@ -214,9 +214,9 @@ DMA_BEHIND = 40
 
 @run_of("dma_engine", patience=DMA_PATIENCE_CYCLES)
 async def move(frame, config, loads):
-    """Run each engine's moves from a reset on; ``grants`` are rows (engine, queue, cycle), ``cycles`` those until the last
-    descriptor has ended."""
-    grants, images, cycles = [], [], 0
+    """Run each load's moves from a reset on; ``images`` are the targets behind them, ``cycles`` those until the last descriptor
+    has ended."""
+    images, cycles = [], 0
     host = DmaHost(frame, config, pauses.rng("memory"), compares=False)
     frame.start("faults", no_fault(frame.dut, "dma_engine"))
     for number, load in enumerate(loads):
@@ -229,12 +229,10 @@ async def move(frame, config, loads):
         for _ in range(max(each.move.cycles(config.mover) for each in load.moves) + DMA_BEHIND):
             await RisingEdge(frame.dut.clk)
         assert len(host.granted) == len(load.moves), "a grant that no descriptor asked for"
-        grants += [(number, *each) for each in host.granted]
         images.append(b"".join(host.memories.target.words))
         cycles = max(cycles, load.end(host.granted, config))
         show_share((number + 1) / len(loads))
     return {
-        "grants": np.array(grants, np.int64),
         "images": np.frombuffer(b"".join(images), np.uint8).reshape(len(loads), -1),
         "cycles": cycles,
     }
@@ -265,20 +263,24 @@ async def transpose(frame, config, jobs):
 
 @run_of("core", drain=True, patience=ENGINE_PATIENCE_CYCLES)
 async def run_programs(frame, config, programs):
-    """``images`` are the bytes of HBM that the longest program uses, behind each; ``cycles`` those of the instructions."""
+    """``images`` are the bytes of HBM that the longest program uses, behind each; ``cycles`` those of the instructions,
+    ``times`` rows of a program's own cycles and those in which each engine was busy since the first program."""
     used = max(each.hbm_used for each in programs)
-    images, cycles = [], 0
+    images, times = [], []
     host = CoreHost(frame, config, compares=False)
     await host.clear()
     for number, program in enumerate(programs):
         host.memories.hbm[:] = program.hbm
-        await host.write_hbm(used)
+        await host.write_hbm(program.hbm_loaded)
+        if program.schedule:
+            host.set_schedule(program.schedule)
         for each in program.instructions:
             host.send(each)
-        cycles += await host.finish()
+        times.append((await host.finish(), *host.busy()))
         fault, place = host.fault()
         assert fault is Fault.NONE, f"program {number}: instruction {place} is refused, {fault.name}"
         words = await host.read_hbm(used // host.word)
         images.append(b"".join(word.to_bytes(host.word, "little") for word in words))
         show_share((number + 1) / len(programs))
-    return {"images": np.frombuffer(b"".join(images), np.uint8).reshape(len(programs), -1), "cycles": cycles}
+    rows = np.frombuffer(b"".join(images), np.uint8).reshape(len(programs), -1)
+    return {"images": rows, "times": np.array(times), "cycles": sum(own for own, *_ in times)}

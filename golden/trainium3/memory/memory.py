@@ -33,6 +33,11 @@ class Memory:
     def __repr__(self) -> str:
         return f"{self.name}({len(self._bytes)} x {self.row_bytes} bytes, {np.count_nonzero(self._written)} written)"
 
+    @property
+    def image(self) -> np.ndarray:
+        """A copy of all bytes, uint8 [rows, row bytes]; a byte that nothing has written is 0."""
+        return self._bytes.copy()
+
     def load(self, rows: slice, ap: AccessPattern | HbmPattern) -> np.ndarray:
         """Return the elements of a pattern in these rows, [rows, nums...] of its dtype."""
         at = self.locate(rows, ap)

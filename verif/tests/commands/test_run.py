@@ -11,9 +11,6 @@ from parts import records as quoted
 
 from bitpath.golden import trainium3
 from bitpath.golden.aie_ml_v2.tile.layers import run_layer
-from bitpath.golden.arrays.codec import DTYPES
-from bitpath.golden.trainium3.declarations import dtypes
-from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.tensor.modes import MODES
 from bitpath.sim.flows import (
     aie_ml_v2_matmul,
@@ -30,7 +27,7 @@ from bitpath.sim.flows import (
 )
 from bitpath.sim.flows.staged import StagedRun
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.trainium3.core import stages
+from bitpath.verif.trainium3.core.programs.instructions import Memories
 
 RECORD = {
     "machine": str,
@@ -356,120 +353,87 @@ def test_the_whole_layer_in_a_mode(bitpath, format_name):
     assert (record["outputs_compared"], record["mismatches"]) == (128 * 512, 0)
 
 
+@covers("core.layer", "It is what the core is for")
 @pytest.mark.deep
 @pytest.mark.simulator
-def test_the_whole_core(bitpath):
-    """Each instruction of the layer on its unit, all DMA traffic, and each grant in golden's cycle."""
+def test_a_layer_on_the_core(bitpath):
+    """Golden's program of a layer, from HBM back to HBM: every byte of the memories golden's, and engines beside each other."""
     _, records = passed(bitpath, "core")
     assert [record["format"] for record in records] == list(trainium3_core.FORMATS)
     for record in records:
-        assert (record["outputs_compared"], record["mismatches"]) == (128 * 512, 0)
-        assert {row["instruction"] for row in record["stages"]} > {"spread gamma", "multiply", "DMA"}
+        assert (record["outputs_compared"], record["mismatches"]) == (32 * 32, 0)
+        assert sum(row["cycles"] for row in record["engines"]) > record["cycles"]
     _, (free,) = passed(bitpath, "core --format mxfp8_e4m3 --shaping off --qos off")
     assert free["mismatches"] == 0
-    assert free["classes"][3]["gb_per_s"] > records[0]["classes"][3]["gb_per_s"]
 
 
-def with_golden_in_place_of_rtl(monkeypatch, wrong=None, dma=lambda images, grants: None):
-    """Replace the units of the core by golden's operations; the transpose of that number has a wrong bit, `dma` changes
-    the DMA engines' results."""
-    count = iter(range(100))
+ON_CORE = "core --format mxfp8_e5m2 --scale-rule nki05"
 
-    def transpose(play, data):
-        turned = trainium3.nc_transpose(data).copy()
-        if next(count) == wrong:
-            turned.view(np.uint16)[0, 0] ^= 1
-        return turned
 
-    def operate(play, x, operator, y, result):
-        kind = trainium3.tensor_scalar if y.shape[1] == 1 else trainium3.tensor_tensor
-        order = (x, operator, y) if y.shape[1] == 1 else (x, y, operator)
-        return kind(*order, dtype=DTYPES[dtypes.FORMATS[result]])
+@pytest.fixture(scope="module")
+def exact_images():
+    """HBM behind each program of the core, by the exact model of its instructions: they take seconds."""
+    images = {}
 
-    def quantise(play, tile, dtype, rule):
-        data, scales = trainium3.quantize_mx(tile, dtype, scale_rule=rule)
-        return trainium3.pack_x4(data), scales
+    def of(programs):
+        if not images:
+            memories = Memories(trainium3_core.CORE)
+            for number, program in enumerate(programs):
+                memories.hbm[: program.hbm_loaded] = program.hbm[: program.hbm_loaded]
+                for each in program.instructions:
+                    each.run(memories)
+                images[number] = memories.hbm.copy()
+        return np.stack(list(images.values()))
 
-    def multiply(play, dtype, x, weight, scales):
-        count = len(scales) // 2
-        sides = (trainium3.unpack_x4(words, dtype).reshape(len(words), -1, 4) for words in (x, weight))
-        return trainium3.nc_matmul_mx(*sides, np.vstack(scales[:count]), np.vstack(scales[count:]))
+    return of
 
-    def play(self, console, builds, unit, content):
-        assert unit == "dma_engine"
-        grants = [(number, *each) for number, load in enumerate(content) for each in load.grants]
-        left = {
-            "images": np.stack([np.frombuffer(load.expected, np.uint8) for load in content]),
-            "grants": np.array(grants, np.int64),
-        }
-        dma(**left)
-        return left
 
-    def activate(play, data, function="copy", reduction="add", *, scale=1.0, bias=None):
-        bias = 0.0 if bias is None else bias
-        made, after = trainium3.activate2(
-            data, function, "multiply", "add", scale, bias, reduce_op=reduction, reduce_cmd="reset_reduce"
-        )
-        return made, after[:, np.newaxis]
+@pytest.fixture
+def exact_core(monkeypatch, exact_images):
+    """Replace the core in RTL by the exact model; returns what alters its images of HBM."""
+    changes = []
 
-    for name, made in {
-        "activate": activate,
-        "recur": lambda play, unit, data: fp32.reciprocal_square_root(data),
-        "operate": operate,
-        "copy": lambda play, data, **_: data,
-        "transpose": transpose,
-        "quantise": quantise,
-        "multiply": multiply,
-        "matmul": lambda play, x, y: trainium3.nc_matmul(x, y),
-    }.items():
-        monkeypatch.setattr(stages, name, made)
+    def play(self, console, builds, unit, programs):
+        assert unit == "core"
+        images = exact_images(programs)
+        for number, byte in changes:
+            images[number, byte] ^= 1
+        return {"images": images, "times": np.ones((len(programs), 5), int)}
+
     monkeypatch.setattr(trainium3_core.StagedRun, "_play", play)
     monkeypatch.setattr(
         builds, "build", lambda *_, **__: type("Built", (), {"top": "unit", "digest": "0" * 8, "seconds": 0})
     )
+    return changes
 
 
-def test_a_core_whose_units_agree(bitpath, monkeypatch):
-    with_golden_in_place_of_rtl(monkeypatch)
-    _, (record,) = passed(bitpath, "core --format mxfp8_e5m2 -o out.npz")
-    hidden, gamma, weight = trainium3_core.operands()
-    expected = trainium3.run_layer(hidden, gamma, weight, format="mxfp8_e5m2")
-    with np.load("out.npz") as saved:
-        assert saved["result"].tobytes() == expected.output.astype(np.float32).tobytes()
-    assert record["time_us"] == round(expected.report.end / 2.4e3, 2)
+def test_the_core_s_instructions_leave_golden_s_memories(bitpath, exact_core):
+    """All bytes of the memories behind the lowered program."""
+    _, (record,) = passed(bitpath, f"{ON_CORE} -o out.npz")
+    bytes_ = (1 << 17) + 32 * 4096 + 32 * 8192
+    assert (record["staged_compared"], record["mismatches"]) == (bytes_, 0)
+    assert [row["instruction"] for row in record["stages"]] == ["layer", "HBM", "SBUF", "PSUM"]
     assert [row["class"] for row in record["classes"]] == [0, 1, 2, 3]
+    assert {row["engine"]: row["instructions"] for row in record["engines"]} == {
+        "tensor": 1 + 8 + 2, "vector": 2 + 2 + 4 + 1 + 2, "scalar": 2 + 4, "dma": 7 + 2 + 32
+    }  # fmt: skip
+    run = trainium3_core.Run(*trainium3_core.operands(), "mxfp8_e5m2", trainium3_core.engine_for("verilator"), "")
+    with np.load("out.npz") as saved:
+        assert np.abs(saved["result"] - run.reference()).max() < 1
 
 
-def a_wrong_byte(images, grants):
-    images[3, 40] ^= 1
-
-
-def a_byte_beyond(images, grants):
-    images[5, -1] = 7
-
-
-def a_late_grant(images, grants):
-    grants[10, 2] += 1
-
-
-@pytest.mark.parametrize("change", [a_wrong_byte, a_byte_beyond, a_late_grant])
-def test_a_wrong_move_fails_the_core(bitpath, monkeypatch, change):
-    with_golden_in_place_of_rtl(monkeypatch, dma=change)
-    status, out, _ = bitpath("run", "core", "--format", "mxfp8_e4m3")
+@pytest.mark.parametrize(
+    ("number", "byte", "place"),
+    [(1, 3 * 4096 + 4000, "SBUF, byte 0 of element 16288"), (3, (1 << 17) - 1, "PSUM, byte 0 of element 262143")],
+)
+def test_a_wrong_byte_fails_the_core(bitpath, exact_core, number, byte, place):
+    """A byte that nothing writes, and the last one of PSUM."""
+    exact_core.append((number, byte))
+    status, out, _ = bitpath("run", *ON_CORE.split())
     (record,) = report()
     assert (status, record["mismatches"]) == (1, 1)
-    assert "mxfp8_e4m3 on verilator, in stages, [" in out
-    assert re.search("place +DMA, byte", out)
-
-
-def test_a_wrong_bit_reaches_the_core_s_later_instructions(bitpath, monkeypatch):
-    with_golden_in_place_of_rtl(monkeypatch, wrong=5)
-    status, out, _ = bitpath("run", "core", "--format", "mxfp8_e4m3")
-    (record,) = report()
-    wrong = {row["instruction"]: row["mismatches"] for row in record["stages"]}
-    assert status == 1
-    assert (wrong["normalise"], wrong["transpose"], wrong["evict"]) == (0, 1, 1)
-    assert "transpose 5, byte 0 of element 0" in out
+    assert "mxfp8_e5m2 nki05 on verilator, in memories, [" in out
+    assert place in out
 
 
 # ``bitpath run tile``: two layers on AIE-ML v2's tile.

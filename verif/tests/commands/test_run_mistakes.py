@@ -64,7 +64,7 @@ MISTAKES = [
     ("run --machine trainium3 --format bf16 --rows 4", "--rows is not an option of trainium3's bf16"),
     ("run --machine trainium3 --format sparse_4_18", "format of trainium3 must be 'mxfp8_e4m3'"),
     ("run --machine trainium3 --format bf16 --scale-rule ocp", "trainium3's bf16 has no scale rule"),
-    ("run core --sim icarus", "the flow core runs the machine's array, on verilator alone, not on icarus"),
+    ("run core --sim icarus", "the flow core runs a core of a quadrant, on verilator alone, not on icarus"),
     (
         "run core --slice 8x128x8",
         "--slice goes with bitpath run matmul, rmsnorm_quant, layer, softmax, relu_accumulate or tile, not with core",

@@ -679,7 +679,7 @@ def test_more_tokens_than_the_text_has(command):
         ("--linear w8a8 --format mx9", "--linear goes without --format"),
         ("--linear w8a8 --machine tensix", "format w8a8 is trainium3's, without a scale rule"),
         ("--program --format mx6", "format of lm --program must be mxfp8_e4m3, mxfp8_e5m2, bf16_lofi"),
-        ("--program --format mxfp8_e4m3", "the core's program needs a q of at least [384, 512], not [32, 32]"),
+        ("--program --format mxfp8_e4m3", "the core's program needs a q of at least [256, 32], not [32, 32]"),
     ],
 )
 def test_options_that_do_not_go_together(command, line, message):

@@ -26,6 +26,7 @@ from bitpath.verif.trainium3.core.programs.instructions import (
     Side,
 )
 from bitpath.verif.trainium3.core.programs.streams import Streams
+from bitpath.verif.trainium3.dma.dma_queues import Schedule
 
 
 class Host:
@@ -53,8 +54,7 @@ class Host:
 
     def set_limits(self, rng: Random) -> None:
         """Set any priorities, classes and limits of DMA."""
-        config, dut, members = self.config, self.dut, self.frame.signature.members
-        queues = [{name: rng.randrange(4) for name in ("priority", "traffic_class")} for _ in range(config.queues)]
+        queues = [{name: rng.randrange(4) for name in ("priority", "traffic_class")} for _ in range(self.config.queues)]
         classes = [
             {
                 "limited": rng.getrandbits(1),
@@ -63,9 +63,21 @@ class Host:
             }
             for _ in range(TRAFFIC_CLASSES)
         ]
-        dut.queues.value, dut.classes.value = (
-            pack(members[name].shape, each) for name, each in (("queues", queues), ("classes", classes))
-        )
+        self._limit(queues, classes)
+
+    def set_schedule(self, schedule: Schedule) -> None:
+        """Set golden's queues and classes of DMA."""
+        queues = [{"priority": each.priority, "traffic_class": each.traffic_class} for each in schedule.queues]
+        classes = [
+            {"limited": each.rate256 is not None, "rate": each.rate256 or 0, "burst": each.burst}
+            for each in schedule.classes
+        ]
+        self._limit(queues[: self.config.queues], classes)
+
+    def _limit(self, queues: list[dict[str, int]], classes: list[dict[str, int]]) -> None:
+        members = self.frame.signature.members
+        self.dut.queues.value = pack(members["queues"].shape, queues)
+        self.dut.classes.value = pack(members["classes"].shape, classes)
 
     async def load(self, rng: Random) -> None:
         """Fill all memories through HBM, with specials, and with numbers near 1 or, at times in the upper half of a partition,

@@ -135,15 +135,11 @@ def operate(
     return np.ascontiguousarray(found.astype(f"u{dtype.itemsize}")).view(dtype)
 
 
-def copy(
-    play: Play, data: np.ndarray, dtype: np.dtype | None = None, *, engine: str = "vector", stride: str = "none"
-) -> np.ndarray:
+def copy(play: Play, data: np.ndarray, dtype: np.dtype | None = None, *, engine: str = "vector") -> np.ndarray:
     """Return a tile [P, F] as tensor_copy has it, of data's or another dtype; it is read from PSUM."""
     to = np.empty((), data.dtype if dtype is None else dtype)
     mode = {"pair": {"source": _dtype(data), "destination": _dtype(to)}, "engine": Engine[engine.upper()]}
-    command = pack(
-        CopyCommand, {"mode": mode | {"psum": 1, "stride": Stride[stride.upper()]}, "rest": data.shape[1] - 1}
-    )
+    command = pack(CopyCommand, {"mode": mode | {"psum": 1, "stride": Stride.NONE}, "rest": data.shape[1] - 1})
     raw = np.ascontiguousarray(data).view(np.uint8)
     rows = np.pad(raw, ((0, 0), (0, -raw.shape[1] % WORD_BYTES))).reshape(len(data), -1, WORD_BYTES)
     words = [int.from_bytes(word.tobytes(), "little") for row in rows for word in row]

@@ -9,9 +9,8 @@ from bitpath.rtl.trainium3.dma.dma_transpose import DmaTransposeConfig
 from bitpath.rtl.trainium3.dma.read_add_write import ReadAddWriteConfig
 from bitpath.rtl.units import UNITS
 from bitpath.sim.campaigns.coverage import SEED as MEASURED_SEED
-from bitpath.sim.engine.runner import build, run, run_bench
+from bitpath.sim.engine.runner import run_bench
 from bitpath.verif.kit.testplan import covers
-from bitpath.verif.trainium3.core.core_layer import LAYER
 
 pytestmark = [pytest.mark.simulator, pytest.mark.deep]
 DMA_SEED = 20260821
@@ -46,17 +45,6 @@ def test_dma_transpose_known_answers(kat, replay):
     replay("dma_transpose", config, bench, seed=DMA_SEED, tests="known_answers", min_tests=1, min_compared=results)
 
 
-SEED = 20261126
-LONG_SECONDS = 3600
-"""For a core of 1,024 PEs, of which Verilator simulates some hundred cycles a second."""
-
-
 def test_the_measured_run_of_a_core():
     measured = UNITS["core"].covered
     run_bench("core", measured.config, "verilator", seed=MEASURED_SEED, cases=measured.cases, min_tests=14)
-
-
-def test_a_layer_on_a_core_of_one_quadrant():
-    """From HBM back to HBM."""
-    bench = "bitpath.verif.trainium3.core.tb_core_layer"
-    run(build("core", LAYER, "verilator"), bench, seed=SEED, min_compared=10_000, timeout=LONG_SECONDS)

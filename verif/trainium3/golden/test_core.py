@@ -9,7 +9,7 @@ from bitpath.golden import trainium3
 from bitpath.golden.arrays.codec import DTYPES
 from bitpath.golden.formats.catalogue import BF16, E4M3, FP16, FP32, MX_FORMATS
 from bitpath.golden.trainium3 import AccessPattern, Compute, Core, HbmPattern, Operand, QueueConfig, Transfer
-from bitpath.golden.trainium3.core.layer import PARTS
+from bitpath.golden.trainium3.core.layer import LAYER
 from bitpath.golden.trainium3.operands import fp32
 from bitpath.golden.trainium3.tensor.modes import DOUBLE_ROW, MODES, SPARSE, pruned
 from bitpath.sim.flows.operands import normalised_layer
@@ -237,7 +237,8 @@ def test_every_stage_is_the_operation_on_its_own(layer, fmt, rule):
     assert same(result.normalised, normalised)
     dtype = DTYPES[MX_FORMATS[fmt].element]
     parts, scales = [], []
-    for first, partitions, start in PARTS:
+    for part in LAYER.parts:
+        first, partitions, start = part.first, part.partitions, part.start
         each = slice(first, first + 4 * partitions)
         tiles = [trainium3.to_partitions(np.ascontiguousarray(x)) for x in (normalised.T[each], weight[each])]
         x, w = (tile.reshape(partitions, -1) for tile in tiles)

@@ -17,6 +17,7 @@ from bitpath.verif.trainium3.core.programs.instructions import (
     row_at,
     store_rows,
 )
+from bitpath.verif.trainium3.dma.dma_queues import Schedule
 from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
 
 
@@ -43,14 +44,16 @@ class Result:
 
 
 class CoreProgram:
-    """HBM before the program, its instructions, and where its results are behind it."""
+    """HBM before the program, its instructions, and where its results are behind it; with ``schedule`` the queues and classes
+    of DMA, which stay until a later program has others."""
 
     def __init__(self, config: CoreConfig):
         self.config = config
         self.hbm = np.zeros(config.hbm_bytes, np.uint8)
         self.instructions: list[Instruction] = []
         self.results: list[Result] = []
-        self.hbm_used = 0
+        self.schedule: Schedule | None = None
+        self.hbm_used = self.hbm_loaded = 0
         self._sbuf_used = 0
 
     def room(self, size: int) -> int:
@@ -74,6 +77,7 @@ class CoreProgram:
         raw = np.ascontiguousarray(data).view(np.uint8).reshape(-1)
         byte = self.in_hbm(raw.size)
         self.hbm[byte : byte + raw.size] = raw
+        self.hbm_loaded = self.hbm_used
         return byte
 
     def load(self, data: np.ndarray) -> int:
