@@ -1,10 +1,10 @@
-"""PSUM at byte addresses: TensorE's two slots write through access patterns, engines read and write beside them.
+"""PSUM at byte addresses: TensorE's slots write through access patterns, engines read and write beside them.
 
     lane: command -> access walker -> address --+-> bank: read, add, round, write
           column of results --------------------+
 
 Ref: "Trainium/Inferentia2 Architecture Guide for NKI", "Trainium2 Architecture Guide for NKI" and "Trainium3 Architecture
-Guide for NKI", AWS Neuron documentation. Who waits in a bank is chosen: TensorE's main slot is first, then its background
+Guide for NKI", AWS Neuron documentation. Who waits in a bank is chosen: TensorE's main slots are first, then its background
 slot, then the engines by number.
 """
 
@@ -20,9 +20,11 @@ from bitpath.golden.trainium3.declarations.memory import MAX_PAIRS, PSUM_BANK_BY
 from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
 from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
+from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.repeat import repeat
 from bitpath.rtl.common.pipeline.word_memory import wide_array
 from bitpath.rtl.common.unit import CLOCK, Covered, Judge, Unit, WaveGroup
+from bitpath.rtl.trainium3.array.config import MAX_LANES
 from bitpath.rtl.trainium3.array.psum import PsumConfig, psum_address
 from bitpath.rtl.trainium3.array.psum_column import WORD_BYTES, PsumColumn, PsumMode, mode_fault
 from bitpath.rtl.trainium3.faults import Fault, keep_first
@@ -39,6 +41,7 @@ class PsumMemoryConfig(UnitConfig, unit="psum_memory"):
     cols : partitions.
     banks, bank_bytes : number of banks, and bytes of each partition in a bank; powers of two.
     step_bits, num_bits : bits of a pair's step, which is signed, and of its num.
+    mains : TensorE's main slots, one for each row tile.
     engines : engines that read and write beside TensorE.
     wait_bits : bits of each counter of waits, which stops at its largest value.
     checks : whether TensorE's commands are checked; without it they must be right.
@@ -49,9 +52,15 @@ class PsumMemoryConfig(UnitConfig, unit="psum_memory"):
     bank_bytes: int = power_of_two(8, PSUM_BANK_BYTES, 64)
     step_bits: int = in_range(2, 16, 6)
     num_bits: int = in_range(1, 16, 4)
+    mains: int = in_range(1, MAX_LANES, 1)
     engines: int = in_range(1, 2, 2)
     wait_bits: int = in_range(1, 32, 6)
     checks: bool = True
+
+    @property
+    def lanes(self) -> tuple[str, ...]:
+        """TensorE's slots; the first one goes first."""
+        return ("main", *(f"tile_{number}" for number in range(1, self.mains)), "background")
 
     @property
     def psum(self) -> PsumConfig:
@@ -71,8 +80,6 @@ class PsumMemoryConfig(UnitConfig, unit="psum_memory"):
         )
 
 
-LANES = ("main", "background")
-"""TensorE's slots; the first one goes first."""
 HALF, WORD = 1, 2
 """Sizes of a result: logarithms of 2 bytes, BF16 or a transposed element of 16 bits, and of 4 bytes."""
 NO_SIZE = 3
@@ -157,24 +164,24 @@ class PsumMemory(wiring.Component):
     data : Out(stream of 32 bits for each partition), of each engine: a beat for each of its reads
     refused : Out, a bit for each lane
     fault : Out(Fault), OPERATION, DTYPE, NUM or RANGE, of the first refused command since reset or ``clear``
-    waits : Out, of the background lane and of each engine: cycles in which its bank served another one
+    waits : Out, of each lane but the first and of each engine: cycles in which its bank served another one
     clear : In(1), clears ``fault`` and ``waits``
     """
 
     def __init__(self, config: PsumMemoryConfig):
         self.config = config
         columns = wide_array(FP32.width, config.cols)
-        random = wide_array(DROPPED_BITS, config.cols)
+        random, lanes = wide_array(DROPPED_BITS, config.cols), len(config.lanes)
         super().__init__(
             {
-                "command": In(stream.Signature(psum_command(config))).array(len(LANES)),
-                "i": In(stream.Signature(columns)).array(len(LANES)),
-                "random": In(stream.Signature(random, always_valid=True)).array(len(LANES)),
+                "command": In(stream.Signature(psum_command(config))).array(lanes),
+                "i": In(stream.Signature(columns)).array(lanes),
+                "random": In(stream.Signature(random, always_valid=True)).array(lanes),
                 "access": In(stream.Signature(psum_access(config))).array(config.engines),
                 "data": Out(stream.Signature(columns)).array(config.engines),
-                "refused": Out(len(LANES)),
+                "refused": Out(lanes),
                 "fault": Out(Fault),
-                "waits": Out(data.ArrayLayout(config.wait_bits, config.engines + 1)),
+                "waits": Out(data.ArrayLayout(config.wait_bits, lanes - 1 + config.engines)),
                 "clear": In(1),
             }
         )
@@ -182,9 +189,9 @@ class PsumMemory(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        codes = [Signal(Fault, name=f"code_{name}") for name in LANES]
+        codes = [Signal(Fault, name=f"code_{name}") for name in config.lanes]
         lanes = [self._lane(m, number, code) for number, code in enumerate(codes)]
-        keep_first(m, self.fault, Mux(self.refused[0], *codes), self.clear)
+        keep_first(m, self.fault, first_of(*zip(self.refused, codes, strict=True)), self.clear)
         answers = []
         for number in range(config.engines):
             m.submodules[f"answer_{number}"] = answer = HeldAnswer(FP32.width * config.cols)
@@ -222,7 +229,7 @@ class PsumMemory(wiring.Component):
     def _lane(self, m: Module, number: int, code: Signal) -> tuple[Value, Value, data.View, Value]:
         """Walk a lane's commands, with the code of a refused one; return whether a result is there, its bank, its access, and the
         signal that takes it."""
-        config, name = self.config, LANES[number]
+        config, name = self.config, self.config.lanes[number]
         command, values, random = self.command[number], self.i[number], self.random[number]
         m.submodules[f"walker_{name}"] = walker = AccessWalker(config.walk)
         tag, access = Signal(_tag(config), name=f"tag_{name}"), Signal(_bank_access(config), name=f"access_{name}")

@@ -18,7 +18,7 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate, instantiat
 from bitpath.rtl.common.pipeline.word_memory import wide_array
 from bitpath.rtl.common.unit import Covered, Judge, Unit, registered
 from bitpath.rtl.trainium3.array.config import ArrayConfig
-from bitpath.rtl.trainium3.array.operand_row import OperandRow, control_layout, delivers, operand_word
+from bitpath.rtl.trainium3.array.operand_row import OperandRow, all_modes, control_layout, delivers, operand_word
 from bitpath.rtl.trainium3.dot.config import DotConfig
 from bitpath.rtl.trainium3.dot.element_map import MapTable
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
@@ -189,11 +189,13 @@ def leader(config: ArrayConfig, group: int, tiling: Tiling) -> int:
 
 
 def operand_write_layout(config: ArrayConfig) -> data.StructLayout:
-    """Layout of an operand write: one word for each row, and a write enable for each row group."""
+    """Layout of an operand write: one word for each row, and a write enable for each row group; with PEs of all modes each row
+    group has an address of its own."""
+    address = ceil_log2(config.operand_depth)
     return data.StructLayout(
         {
             "words": wide_array(operand_word(config), config.rows),
-            "address": ceil_log2(config.operand_depth),
+            "address": data.ArrayLayout(address, config.groups) if all_modes(config) else address,
             "groups": config.groups,
         }
     )
@@ -296,7 +298,7 @@ class SystolicArray(wiring.Component):
         values = {
             "advance": self.advance,
             "fp4_table": self.fp4_table,
-            "write_address": self.write.address,
+            "write_address": self.write.address[group] if all_modes(config) else self.write.address,
             "write_word": words.word_select(group, len(words) // config.groups),
             "write": self.write.groups[group],
             "control": control,

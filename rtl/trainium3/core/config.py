@@ -13,7 +13,7 @@ from bitpath.rtl.trainium3.dma.dma_mover import DmaMoverConfig
 from bitpath.rtl.trainium3.dma.dma_queues import DmaQueuesConfig
 from bitpath.rtl.trainium3.memory.access_walker import WalkConfig
 from bitpath.rtl.trainium3.memory.dge import DgeConfig
-from bitpath.rtl.trainium3.memory.sbuf import SbufConfig
+from bitpath.rtl.trainium3.memory.sbuf import QUARTERS, SbufConfig
 from bitpath.rtl.trainium3.tensor.config import CorePeConfig
 
 
@@ -37,10 +37,12 @@ class DmaEngineConfig:
 
 LANE_ENGINES = ("vector", "scalar")
 """Engines of one lane a partition, in the order of PSUM's ports."""
-TENSOR_PORTS = ("operands", "scales", "background")
-"""Read ports of SBUF for TensorE; the first two also read slots 0 and 1 of a sparse moving word."""
+MAIN_PORTS = ("operands", "scales")
+"""Read ports of SBUF for TensorE's main slots; they also read slots 0 and 1 of a sparse moving word."""
 SLOT_PORTS = ("slot_2", "slot_3")
 """Read ports for the other slots of a sparse moving word."""
+BACKGROUND_PORT = "background"
+"""Read port of TensorE's background slot."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,9 +90,19 @@ class CoreConfig(UnitConfig, unit="core"):
         return self.dot.sparse
 
     @property
+    def main_ports(self) -> tuple[str, ...]:
+        """Read ports of SBUF for TensorE's main slots."""
+        return (*MAIN_PORTS, *(SLOT_PORTS if self.has_sparse else ()))
+
+    @property
     def sbuf_ports(self) -> tuple[str, ...]:
         """Read ports of SBUF: those of TensorE, which does not write, and one of each other engine."""
-        return (*TENSOR_PORTS, *(SLOT_PORTS if self.has_sparse else ()), *LANE_ENGINES)
+        return (*self.main_ports, BACKGROUND_PORT, *LANE_ENGINES)
+
+    @property
+    def tile_rows(self) -> int:
+        """Rows of a row tile, a quarter of the array."""
+        return self.size // QUARTERS
 
     @property
     def sbuf(self) -> SbufConfig:
@@ -98,7 +110,8 @@ class CoreConfig(UnitConfig, unit="core"):
         return SbufConfig(
             partitions=self.size,
             partition_bytes=self.partition_bytes,
-            readers=len(self.sbuf_ports) - len(LANE_ENGINES),
+            tile_readers=len(self.main_ports),
+            readers=1,
             engines=len(LANE_ENGINES),
             adds=False,
             checks=False,
@@ -114,6 +127,7 @@ class CoreConfig(UnitConfig, unit="core"):
             # The halves of 32-bit elements of a transpose lie twice as far apart.
             step_bits=min(16, self.step_bits + 1),
             num_bits=self.num_bits,
+            mains=QUARTERS,
             engines=len(LANE_ENGINES),
             wait_bits=1,
             checks=False,

@@ -13,6 +13,7 @@ counts what has ended. Chosen: the code of a wait, streams without a memory of i
 the engines' streams, and 1 for a transfer in place of 1 from each DMA engine.
 """
 
+from functools import reduce
 from typing import Any
 
 from amaranth import Cat, Module, Mux, Signal, Value
@@ -22,12 +23,12 @@ from amaranth.lib.wiring import In, Out, connect
 from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.unit import CLOCK, Covered, Unit, WaveGroup
 from bitpath.rtl.trainium3.array.psum_memory import PsumMemory
-from bitpath.rtl.trainium3.array.systolic_array import SystolicArray
-from bitpath.rtl.trainium3.core.config import LANE_ENGINES, SLOT_PORTS, CoreConfig
+from bitpath.rtl.trainium3.array.systolic_array import SystolicArray, Tiling
+from bitpath.rtl.trainium3.core.config import LANE_ENGINES, CoreConfig
 from bitpath.rtl.trainium3.core.core_dma import CoreDma, host_members
 from bitpath.rtl.trainium3.core.instruction import Engine, instruction_layout
 from bitpath.rtl.trainium3.core.lane_engine import LaneEngine
-from bitpath.rtl.trainium3.core.tensor_slots import BackgroundSlot, MainSlot, TensorSlots
+from bitpath.rtl.trainium3.core.tensor_slots import BackgroundSlot, MainSlots, TensorSlots
 from bitpath.rtl.trainium3.dot.element_map import MapTable
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.sbuf import Sbuf
@@ -115,32 +116,33 @@ class Core(wiring.Component):
         """TensorE's slots between its front and PSUM's lanes: the array and the background transpose. The array's sums
         start at +0."""
         array = instantiate(m, platform, "array", SystolicArray, self.config.array)
-        main = instantiate(m, platform, "main", MainSlot, self.config)
+        main = instantiate(m, platform, "main", MainSlots, self.config)
         background = instantiate(m, platform, "background", BackgroundSlot, self.config)
-        for number, slot in enumerate((main, background)):
-            connect(m, tensor.o[number], slot.i)
-            connect(m, slot.command, psum.command[number])
-        reads = [
-            ("operands", main.read, main.data),
-            ("scales", main.scale_read, main.scale_data),
-            ("background", background.read, background.data),
-        ]
-        if self.config.has_sparse:
-            reads += zip(SLOT_PORTS, main.slot_read, main.slot_data, strict=True)
-        for name, read, words in reads:
-            port = self.config.sbuf_ports.index(name)
-            connect(m, read, sbuf.read[port])
+        slots = [*zip(main.i, main.command, strict=True), (background.i, background.command)]
+        for number, (i, command) in enumerate(slots):
+            connect(m, tensor.o[number], i)
+            connect(m, command, psum.command[number])
+        for port, (read, words) in enumerate(zip(main.read, main.data, strict=True)):
+            connect(m, read, sbuf.tile_read[port])
             m.d.comb += words.eq(Value.cast(sbuf.data[port].p))
-        connect(m, background.o, psum.i[1])
+        connect(m, background.read, sbuf.read[0])
+        connect(m, background.o, psum.i[len(psum.i) - 1])
         m.d.comb += [
-            array.advance.eq(~array.result_valid[0] | psum.i[0].ready),
+            background.data.eq(Value.cast(sbuf.data[len(main.read)].p)),
+            # Main slots go first in their banks, which differ: no result waits.
+            array.advance.eq(1),
+            array.tiling.eq(Mux(tensor.tiled, Tiling.QUARTERS, Tiling.FULL)),
             array.write.eq(main.write),
-            array.control[0].eq(main.control),
-            main.advance.eq(array.advance),
-            psum.i[0].valid.eq(array.result_valid[0]),
-            Value.cast(psum.i[0].p).eq(Value.cast(array.result[0])),
-            main.taken.eq(psum.i[0].valid & psum.i[0].ready),
+            main.tiled.eq(tensor.tiled),
         ]
+        for number, taken in enumerate(main.taken):
+            result = psum.i[number]
+            m.d.comb += [
+                array.control[number].eq(main.control[number]),
+                result.valid.eq(array.result_valid[number]),
+                Value.cast(result.p).eq(Value.cast(array.result[number])),
+                taken.eq(result.valid & result.ready),
+            ]
         if self.config.has_mx:
             m.d.comb += array.fp4_table.eq(self.fp4_table)
         if self.config.has_sparse:
@@ -152,7 +154,7 @@ class Core(wiring.Component):
     def _lanes(self, m: Module, lanes: list[Any], sbuf: Any, psum: Any) -> None:
         for number, (name, lane) in enumerate(zip(LANE_ENGINES, lanes, strict=True)):
             port = self.config.sbuf_ports.index(name)
-            connect(m, lane.read, sbuf.read[port])
+            connect(m, lane.read, sbuf.read[port - self.config.sbuf.tile_readers])
             connect(m, lane.write, sbuf.write[number])
             connect(m, lane.access, psum.access[number])
             m.d.comb += [
@@ -210,7 +212,7 @@ class Core(wiring.Component):
                 ]
 
     def _tensor_semaphore(self, m: Module, tensor: Any, taken: Value) -> Value:
-        """Return TensorE's semaphore: the number of the oldest instruction inside, since two slots may end in any order."""
+        """Return TensorE's semaphore: the number of the oldest instruction inside, since slots may end in any order."""
         numbers = []
         for slot, given in enumerate(tensor.o):
             number = Signal(self.config.count_bits, name=f"number_{slot}", reset_less=True)
@@ -218,7 +220,7 @@ class Core(wiring.Component):
                 m.d.sync += number.eq(taken - 1)
             # An idle slot has none: the number behind all.
             numbers.append(Mux(given.ready, taken - tensor.busy, number))
-        return Mux(numbers[0] < numbers[1], *numbers)
+        return reduce(lambda one, other: Mux(one < other, one, other), numbers)
 
 
 RECORDS = (

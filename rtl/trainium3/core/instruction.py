@@ -110,6 +110,8 @@ def tensor_layout(config: CoreConfig) -> data.StructLayout:
     ``4 * scale_offset`` of each quadrant. Mode PASS transposes elements of 16 bits, or of 8 with zeros above, to 16 with ``bf16``,
     and FP32 without: it has no moving operand, but a column for each row, and a flag that overwrites. Results are written as `psum_command` of :mod:`bitpath.rtl.trainium3.array.psum_memory` has it.
 
+    With ``tiled`` the instruction runs in the row tile of its quarter, beside those of other tiles; it has no more rows than that.
+
     SPARSE has ``pattern``, and words of four tags of 4 bits from byte ``tags``, a multiple of 2, on. The innermost pair of ``moving``
     is that of the slots of a partition, the other pairs those of the results.
     """
@@ -121,6 +123,7 @@ def tensor_layout(config: CoreConfig) -> data.StructLayout:
             "moving": pattern_layout(config),
             "start": 2,
             "rows": range(config.size + 1),
+            "tiled": 1,
             "mode": Mode,
             "stationary_format": OperandFormat,
             "moving_format": OperandFormat,

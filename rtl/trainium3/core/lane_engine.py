@@ -22,7 +22,6 @@ from bitpath.rtl.trainium3.core.lane_reader import (
     BEAT_BITS,
     CHECK_CYCLES,
     LANE_BITS,
-    QUARTERS,
     LaneReader,
     LaneWriter,
     PatternCheck,
@@ -43,7 +42,7 @@ from bitpath.rtl.trainium3.lanes.activation2_lane import (
 from bitpath.rtl.trainium3.lanes.engine_lane import FIRST_BIT_OPERATOR, EngineLane, EngineLaneConfig, Operator
 from bitpath.rtl.trainium3.lanes.rand2_lane import Rand2Config, Rand2Lane
 from bitpath.rtl.trainium3.memory.access_walker import LARGEST_SIZE
-from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES, sbuf_place, sbuf_write
+from bitpath.rtl.trainium3.memory.sbuf import QUARTERS, SBUF_WORD_BYTES, sbuf_place, sbuf_write
 from bitpath.rtl.trainium3.vector.exponential import Exponential, ExponentialConfig, Reduce, Source
 from bitpath.rtl.trainium3.vector.quantize_mx import ELEMENTS, SOURCES, QuantizeMx, QuantizeMxConfig
 from bitpath.rtl.trainium3.vector.xorwow import WORD_BITS, XorwowLane

@@ -19,13 +19,10 @@ from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import Second, operand_layout, pattern_layout
 from bitpath.rtl.trainium3.dma.dma_cast import log_bytes
 from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
-from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES, sbuf_place, sbuf_write
+from bitpath.rtl.trainium3.memory.sbuf import QUARTERS, SBUF_WORD_BYTES, sbuf_place, sbuf_write
 from bitpath.rtl.trainium3.memory.scale_fetch import SCALES
 
 # Lanes and partitions: an operand may start in any quarter of the partitions.
-
-
-QUARTERS = 4
 
 
 def turned(words: Value, quarters: Value, width: int) -> Value:

@@ -1,16 +1,20 @@
-"""TensorE's front: it checks an instruction, and gives it to the main slot or to the background slot.
+"""TensorE's front: it checks an instruction, and gives it to a main slot or to the background slot.
 
-    instruction -> check -+-> main        any mode
-                          +-> background  a transpose, while the main slot is busy
+    instruction -> check -+-> main 0      any mode, on the whole array
+                          +-> main k      any mode, tiled, on the rows of quarter k
+                          +-> background  a transpose, while the array is busy
 
-Ref: "Trainium3 Architecture Guide for NKI", background transpose. The rule is chosen, see the declarations.
+Ref: "Trainium3 Architecture Guide for NKI", background transpose; ``nki.isa.nc_matmul``, row tiling. The rule is chosen, see the
+declarations. A tile of half the rows has the whole array: chosen.
 """
 
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import stream, wiring
-from amaranth.lib.wiring import In, Out
+from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from bitpath.golden.formats.catalogue import FP32
@@ -21,16 +25,16 @@ from bitpath.rtl.common.pipeline.shared_instances import instantiate
 from bitpath.rtl.common.pipeline.word_memory import wide_array
 from bitpath.rtl.trainium3.array.operand_row import control_layout
 from bitpath.rtl.trainium3.array.psum_column import OVERWRITING_FLAGS
-from bitpath.rtl.trainium3.array.psum_memory import HALF, LANES, WORD, psum_command
+from bitpath.rtl.trainium3.array.psum_memory import HALF, WORD, psum_command
 from bitpath.rtl.trainium3.array.systolic_array import operand_write_layout
-from bitpath.rtl.trainium3.core.config import SLOT_PORTS, CoreConfig
+from bitpath.rtl.trainium3.core.config import MAIN_PORTS, CoreConfig
 from bitpath.rtl.trainium3.core.instruction import tensor_layout
 from bitpath.rtl.trainium3.core.lane_engine import starts_wrong
-from bitpath.rtl.trainium3.core.lane_reader import CHECK_CYCLES, QUARTERS, WORD_BITS, PatternCheck, turned
-from bitpath.rtl.trainium3.core.tensor_operands import TensorOperands, element_log_bytes
+from bitpath.rtl.trainium3.core.lane_reader import CHECK_CYCLES, WORD_BITS, PatternCheck, turned
+from bitpath.rtl.trainium3.core.tensor_operands import TensorOperands, element_log_bytes, request_layout
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.rtl.trainium3.memory.access_walker import AccessWalker
-from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES, sbuf_place
+from bitpath.rtl.trainium3.memory.sbuf import QUARTERS, SBUF_WORD_BYTES, sbuf_place, sbuf_tiles
 from bitpath.rtl.trainium3.memory.scale_fetch import SCALES
 from bitpath.rtl.trainium3.tensor.background_transpose import BackgroundTranspose, TransposeConfig
 from bitpath.rtl.trainium3.tensor.config import PASS_BITS
@@ -38,7 +42,7 @@ from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import BYTES, OperandFormat
 from bitpath.rtl.trainium3.tensor.sparse_select import SLOTS, is_known
 
-# TensorE's main slot: operands of SBUF to the array's operand memory, control of their rows, and PSUM's command.
+# TensorE's main slots: operands of SBUF to the array's operand memory, control of their rows, and PSUM's command.
 #
 # SBUF -> a word of each row -> operand memory, a ring -> load beats, then moving words
 
@@ -77,41 +81,26 @@ class MainSlot(wiring.Component):
     Members
     -------
     i : In(stream of tensor_layout), instructions that `TensorSlots` has checked; ready while the slot is idle
-    read, scale_read : Out(stream of sbuf_place, always ready); data, scale_data : In, SBUF's words, a cycle later
-    slot_read, slot_data : the same for slots 2 and 3, of a core with sparse PEs; the other two ports have slots 0 and 1
-    write : Out(operand_write_layout), control : Out(control_layout), of the array
-    advance : In(1), the array takes control
+    instruction : Out(tensor_layout), the one in the slot
+    asks : Out(1), request : Out(request_layout), to SBUF; written : In(1), a word of a request comes to operand memory
+    control : Out(control_layout), of the array
     taken : In(1), PSUM takes a result in this cycle
     command : Out(stream of psum_command)
-    illegal : Out(1), of a core with sparse PEs: a tag outside its pattern is loaded, which selects +0
     """
 
     def __init__(self, config: CoreConfig):
         self.config = config
-        place = stream.Signature(sbuf_place(config.sbuf), always_ready=True)
-        words = 8 * SBUF_WORD_BYTES * config.size
         super().__init__(
             {
                 "i": In(stream.Signature(tensor_layout(config))),
-                "read": Out(place),
-                "data": In(words),
-                "scale_read": Out(place),
-                "scale_data": In(words),
-                "write": Out(operand_write_layout(config.array)),
+                "instruction": Out(tensor_layout(config)),
+                "asks": Out(1),
+                "request": Out(request_layout(config)),
+                "written": In(1),
                 "control": Out(control_layout(config.array)),
-                "advance": In(1),
                 "taken": In(1),
                 "command": Out(stream.Signature(psum_command(config.psum))),
             }
-            | (
-                {
-                    "slot_read": Out(place).array(len(SLOT_PORTS)),
-                    "slot_data": In(words).array(len(SLOT_PORTS)),
-                    "illegal": Out(1),
-                }
-                if config.has_sparse
-                else {}
-            )
         )
 
     def elaborate(self, platform):
@@ -165,17 +154,18 @@ class MainSlot(wiring.Component):
         column, loaded = (Signal(range(config.size + LOAD_COLUMNS), name=name) for name in ("column", "loaded"))
         moves, all_asked, number = Signal(), Signal(), Signal(range(config.size))
         scale_at = Signal(config.walk.address_bits)
-        byte, scale_byte = (Signal(config.walk.address_bits, name=name) for name in ("byte", "scale_byte"))
-        asks, last = Signal(), Signal()
+        asks, last, request = self.asks, Signal(), self.request
         m.d.comb += [
-            byte.eq(Mux(moves, walker.o.p.byte, held.stationary + (column << size))),
-            scale_byte.eq(Mux(moves, scale_at, self._beside(held, column))),
+            self.instruction.eq(held),
+            request.byte.eq(Mux(moves, walker.o.p.byte, held.stationary + (column << size))),
+            request.scale.eq(Mux(moves, scale_at, self._beside(held, column))),
+            request.number.eq(number),
+            request.moves.eq(moves),
+            request.place.eq(asked),
             asks.eq(running & room & ~all_asked & (~moves | passes | walker.o.valid)),
             walker.o.ready.eq(asks & moves),
             last.eq(Mux(passes, number == held.rows - 1, walker.o.p.last)),
         ]
-        for port, at in ((self.read, byte), (self.scale_read, scale_byte)):
-            self._ask(m, port, held, asks, at)
         with m.If(start):
             m.d.sync += [
                 column.eq(0),
@@ -185,28 +175,14 @@ class MainSlot(wiring.Component):
                 scale_at.eq(held.moving_scales),
             ]
         with m.Elif(asks):
-            m.d.sync += asked.eq(asked + 1)
             with m.If(moves):
                 m.d.sync += [number.eq(number + 1), scale_at.eq(scale_at + 1), all_asked.eq(last)]
             with m.Else():
                 m.d.sync += [column.eq(column + beat), moves.eq(column + beat >= held.columns)]
-        operands = instantiate(m, platform, "operands", TensorOperands, config)
-        m.d.comb += [
-            operands.instruction.eq(held),
-            operands.asks.eq(asks),
-            operands.request.byte.eq(byte),
-            operands.request.scale.eq(scale_byte),
-            operands.request.number.eq(number),
-            operands.request.moves.eq(moves),
-            operands.data.eq(self.data),
-            operands.scale_data.eq(self.scale_data),
-            self.write.eq(operands.write),
-            present.eq(operands.present),
-        ]
-
-        if config.has_sparse:
-            self._slots(m, held, walker, operands, asks & moves, scale_byte)
         control = self.control
+        if config.has_sparse:
+            self._slots(m, held, walker)
+            m.d.comb += control.pattern.eq(held.pattern)
         there, load, uses = Signal(), Signal(), Signal()
         number_of_pass, left = Signal(2), Signal(range(depth))
         m.d.comb += [
@@ -224,29 +200,24 @@ class MainSlot(wiring.Component):
             control.moving_format.eq(Mux(passes, OperandFormat.BF16, held.moving_format.as_value())),
             control.stationary_address.eq(used),
             control.moving_address.eq(used),
-            uses.eq(there & self.advance & (load | ~fused | number_of_pass.all())),
+            uses.eq(there & (load | ~fused | number_of_pass.all())),
             finished.eq(all_asked & (asked == present) & (present == used) & (left == 0)),
         ]
         with m.If(start):
             m.d.sync += [loaded.eq(0), number_of_pass.eq(0)]
-        with m.Elif(there & self.advance):
+        with m.Elif(there):
             with m.If(load):
                 m.d.sync += loaded.eq(loaded + beat)
             with m.Elif(fused):
                 m.d.sync += number_of_pass.eq(number_of_pass + 1)
-        m.d.sync += [used.eq(used + uses), left.eq(left + (uses & ~load) - self.taken)]
+        m.d.sync += left.eq(left + (uses & ~load) - self.taken)
+        with m.If(start):
+            m.d.sync += [place.eq(0) for place in (asked, present, used)]
+        with m.Else():
+            m.d.sync += [asked.eq(asked + asks), present.eq(present + self.written), used.eq(used + uses)]
 
-    def _ask(self, m: Module, port: Any, held, asks: Value, byte: Value) -> None:
-        """Read the instruction's rows of the word that has a byte."""
-        m.d.comb += [
-            port.valid.eq(asks),
-            port.p.start.eq(held.start << exact_log2(self.config.size // QUARTERS)),
-            port.p.partitions.eq(held.rows),
-            port.p.word.eq(byte >> WORD_BITS),
-        ]
-
-    def _slots(self, m: Module, held, walker: Any, operands: Any, moves: Value, scale_byte: Value) -> None:
-        """Read all slots of a sparse moving word: the walker has the pairs behind the innermost one, whose step is between slots."""
+    def _slots(self, m: Module, held, walker: Any) -> None:
+        """Ask for all slots of a sparse moving word: the walker has the pairs behind the innermost one, whose step is between slots."""
         sparse = held.mode == Mode.SPARSE
         *results, unused = walker.i.p.pairs
         step = Signal(self.config.walk.address_bits)
@@ -256,16 +227,9 @@ class MainSlot(wiring.Component):
         with m.If(sparse):
             m.d.comb += [own.eq(outer) for own, outer in zip(results, list(held.moving.pairs)[1:], strict=True)]
             m.d.comb += [unused.step.eq(0), unused.num.eq(1)]
-        with m.If(sparse & moves):
-            m.d.comb += scale_byte.eq(places[0])
-        for slot, (port, at) in enumerate(zip(self.slot_read, places[1:], strict=True), start=2):
-            self._ask(m, port, held, sparse & moves & (held.pattern.last_slot >= slot), at)
-            m.d.comb += operands.request.slots[slot - 2].eq(at)
-        m.d.comb += [
-            *(to.eq(words) for to, words in zip(operands.slot_data, self.slot_data, strict=True)),
-            self.illegal.eq(operands.illegal),
-            self.control.pattern.eq(held.pattern),
-        ]
+        with m.If(sparse & self.request.moves):
+            m.d.comb += self.request.scale.eq(places[0])
+        m.d.comb += [to.eq(at) for to, at in zip(self.request.slots, places[1:], strict=True)]
 
     def _beside(self, held, column: Value) -> Value:
         """Return the byte that accompanies a beat's elements: a scale for each column, or a tag of 4 bits."""
@@ -273,6 +237,86 @@ class MainSlot(wiring.Component):
         if not self.config.has_sparse:
             return scales
         return Mux(held.mode == Mode.SPARSE, held.tags + (column >> 1), scales)
+
+
+class MainSlots(wiring.Component):
+    """A main slot for each row tile, with their operands: the first one has the whole array while ``tiled`` is 0.
+
+    Parameters
+    ----------
+    config : the core's.
+
+    Members
+    -------
+    i, control, taken, command : those of each `MainSlot`
+    tiled : In(1), of the instructions in the slots
+    read : Out(stream of sbuf_tiles, always ready), of each of the core's ``main_ports``; data : In, SBUF's words, a cycle later
+    write : Out(operand_write_layout), of the array
+    illegal : Out(1), of a core with sparse PEs: a tag outside its pattern is loaded, which selects +0
+    """
+
+    def __init__(self, config: CoreConfig):
+        self.config = config
+        ports = len(config.main_ports)
+        super().__init__(
+            {
+                "i": In(stream.Signature(tensor_layout(config))).array(QUARTERS),
+                "tiled": In(1),
+                "read": Out(stream.Signature(sbuf_tiles(config.sbuf), always_ready=True)).array(ports),
+                "data": In(8 * SBUF_WORD_BYTES * config.size).array(ports),
+                "write": Out(operand_write_layout(config.array)),
+                "control": Out(control_layout(config.array)).array(QUARTERS),
+                "taken": In(1).array(QUARTERS),
+                "command": Out(stream.Signature(psum_command(config.psum))).array(QUARTERS),
+            }
+            | ({"illegal": Out(1)} if config.has_sparse else {})
+        )
+
+    def elaborate(self, platform):
+        m = Module()
+        config = self.config
+        slots = [instantiate(m, platform, f"slot_{number}", MainSlot, config) for number in range(QUARTERS)]
+        operands = instantiate(m, platform, "operands", TensorOperands, config)
+        for number, slot in enumerate(slots):
+            connect(m, flipped(self.i[number]), slot.i)
+            connect(m, slot.command, flipped(self.command[number]))
+            own, first = (
+                Cat(each.asks, Value.cast(each.request), Value.cast(each.instruction)) for each in (slot, slots[0])
+            )
+            to = (operands.asks[number], operands.request[number], operands.instruction[number])
+            m.d.comb += [
+                Cat(map(Value.cast, to)).eq(Mux(self.tiled, own, first)),
+                self.control[number].eq(slot.control),
+                slot.taken.eq(self.taken[number]),
+                slot.written.eq(operands.write.groups[number]),
+            ]
+        m.d.comb += self.write.eq(operands.write)
+        rows = []
+        for number, slot in enumerate(slots):
+            own_rows, held = Signal(config.size, name=f"rows_{number}"), slot.instruction
+            m.d.comb += own_rows.eq((1 << held.rows) - 1 << (held.start << exact_log2(config.tile_rows)))
+            rows.append(own_rows)
+        for port, (read, words) in enumerate(zip(self.read, operands.data, strict=True)):
+            asking = [slot.asks & self._reads(slot, port) for slot in slots]
+            m.d.comb += [
+                words.eq(self.data[port]),
+                read.valid.eq(Cat(asking).any()),
+                read.p.partitions.eq(reduce(or_, (Mux(asks, own, 0) for asks, own in zip(asking, rows, strict=True)))),
+            ]
+            for quarter, word in enumerate(read.p.words):
+                request = operands.request[quarter]
+                byte = (request.byte, request.scale, *(request.slots if config.has_sparse else ()))[port]
+                m.d.comb += word.eq(byte >> WORD_BITS)
+        if config.has_sparse:
+            m.d.comb += self.illegal.eq(operands.illegal)
+        return m
+
+    def _reads(self, slot: Any, port: int) -> Value:
+        """Return whether a request reads through a port: those of slots 2 and 3 only for sparse moving words that have them."""
+        if port < len(MAIN_PORTS):
+            return Const(1)
+        held = slot.instruction
+        return (held.mode == Mode.SPARSE) & slot.request.moves & (held.pattern.last_slot >= port)
 
 
 # TensorE's background slot: a transpose beside the array.
@@ -342,7 +386,7 @@ class BackgroundSlot(wiring.Component):
             last.eq(column == held.columns - 1),
             byte.eq(held.stationary + (column << size) + (upper << HALF)),
             self.read.valid.eq(asks),
-            self.read.p.start.eq(held.start << exact_log2(config.size // QUARTERS)),
+            self.read.p.start.eq(held.start << exact_log2(config.tile_rows)),
             self.read.p.partitions.eq(held.rows),
             self.read.p.word.eq(byte >> WORD_BITS),
         ]
@@ -376,7 +420,8 @@ SPARSE_FORMATS = (OperandFormat.FP16, OperandFormat.BF16, OperandFormat.TF32)
 
 
 class TensorSlots(wiring.Component):
-    """Instructions start in their order; one waits for its slot, and while the other slot writes to its PSUM bank.
+    """Instructions start in their order; one waits for its slot, and while another slot writes to its PSUM bank. Tiled instructions
+    run beside each other, and beside no others.
 
     A refused instruction goes to no slot. Latency: a slot gets an instruction ``CHECK_CYCLES + 1`` cycles after it came in, and
     can get the next one as many cycles later, beside the first.
@@ -388,7 +433,8 @@ class TensorSlots(wiring.Component):
     Members
     -------
     i : In(stream of tensor_layout)
-    o : Out(stream of tensor_layout), of each slot, which is ready while it is idle
+    o : Out(stream of tensor_layout), of each slot, which is ready while it is idle: the main ones, then the background slot
+    tiled : Out(1), of the instructions in the slots
     fault : Out(Fault), other than NONE for one cycle if the instruction is refused
     busy : Out(1), an instruction is inside or in a slot
     """
@@ -397,7 +443,13 @@ class TensorSlots(wiring.Component):
         self.config = config
         instructions = stream.Signature(tensor_layout(config))
         super().__init__(
-            {"i": In(instructions), "o": Out(instructions).array(len(LANES)), "fault": Out(Fault), "busy": Out(1)}
+            {
+                "i": In(instructions),
+                "o": Out(instructions).array(len(config.psum.lanes)),
+                "tiled": Out(1),
+                "fault": Out(Fault),
+                "busy": Out(1),
+            }
         )
 
     def elaborate(self, platform):
@@ -437,18 +489,27 @@ class TensorSlots(wiring.Component):
                 m.d.comb += offers.eq(1)
                 with m.If(given):
                     m.next = "IDLE"
-        main, background = self.o
-        banks = [Signal(range(config.banks), name=f"bank_{name}", reset_less=True) for name in LANES]
+        *mains, background = self.o
+        banks = [Signal(range(config.banks), name=f"bank_{name}", reset_less=True) for name in config.psum.lanes]
         shares = [~slot.ready & (bank == held.bank) for slot, bank in zip(self.o, banks, strict=True)]
+        busy = ~Cat(slot.ready for slot in mains)
+        # No slot beside these may have an instruction of the other kind, nor one that writes to the bank.
+        free, whole, tile = Signal(), Signal(), Signal()
         m.d.comb += [
-            main.valid.eq(offers & ~shares[1]),
-            background.valid.eq(offers & (held.mode == Mode.PASS) & ~main.ready & ~shares[0]),
-            self.busy.eq(~fsm.ongoing("IDLE") | ~main.ready | ~background.ready),
+            free.eq(offers & ~Cat(shares).any()),
+            whole.eq(free & ~held.tiled & ~(self.tiled & busy.any())),
+            tile.eq(free & held.tiled & (self.tiled | ~busy.any()) & background.ready),
+            background.valid.eq(whole & (held.mode == Mode.PASS) & busy[0]),
+            self.busy.eq(~fsm.ongoing("IDLE") | busy.any() | ~background.ready),
+        ]
+        m.d.comb += [
+            slot.valid.eq((tile & (held.start == number)) | (whole if number == 0 else 0))
+            for number, slot in enumerate(mains)
         ]
         for slot, bank in zip(self.o, banks, strict=True):
             m.d.comb += slot.p.eq(held)
             with m.If(slot.valid & slot.ready):
-                m.d.sync += bank.eq(held.bank)
+                m.d.sync += [bank.eq(held.bank), self.tiled.eq(held.tiled)]
         return m
 
     def _fault(self, held, moving: PatternCheck, result: PatternCheck) -> Value:
@@ -499,7 +560,7 @@ class TensorSlots(wiring.Component):
         operation |= ~Value.cast(mode).matches(Mode.MX, *allowed)
         partitions = (
             (held.rows == 0)
-            | (held.rows > config.size)
+            | (held.rows > Mux(held.tiled, config.tile_rows, config.size))
             | (held.columns == 0)
             | (held.columns > config.size)
             | (held.rows & row_rest).any()

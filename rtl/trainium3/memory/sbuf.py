@@ -15,7 +15,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from bitpath.golden.trainium3.declarations.memory import ENGINE_PARTITIONS, PARTITION_STARTS
-from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS
+from bitpath.golden.trainium3.declarations.quad_mx import PARTITIONS, QUADRANT
 from bitpath.rtl.common.config import UnitConfig, in_range, power_of_two, require_range
 from bitpath.rtl.common.pipeline.faults import first_of
 from bitpath.rtl.common.pipeline.repeat import repeat
@@ -70,6 +70,8 @@ class HeldAnswer(wiring.Component):
 
 SBUF_WORD_BYTES = 8
 """Bytes that an engine reads or writes in an SBUF partition and cycle."""
+QUARTERS = PARTITIONS // QUADRANT
+"""Parts of the partitions at which an access may start."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +83,7 @@ class SbufConfig(UnitConfig, unit="sbuf"):
     partitions : a power of two from 4 to 128.
     partition_bytes : a power of two from 64 to 4096.
     banks : 8-byte words of a DMA access: 2, or 4 as on the machine.
+    tile_readers : read ports that read a word of its own in each quarter of the partitions, before all others; they are not checked.
     readers : read ports without a write port, before those of ``engines``.
     engines : engines with a read port and a write port each.
     wait_bits : bits of the counter of a DMA port's waits, which stops at its largest value.
@@ -91,6 +94,7 @@ class SbufConfig(UnitConfig, unit="sbuf"):
     partitions: int = power_of_two(4, PARTITIONS, 8)
     partition_bytes: int = power_of_two(64, 4096, 64)
     banks: int = power_of_two(2, 4, 2)
+    tile_readers: int = 0
     readers: int = 0
     engines: int = in_range(1, 6, 2)
     wait_bits: int = in_range(1, 32, 5)
@@ -100,10 +104,11 @@ class SbufConfig(UnitConfig, unit="sbuf"):
     def __post_init__(self) -> None:
         super().__post_init__()
         require_range("sbuf", "readers", self.readers, 0, 7 - self.engines)
+        require_range("sbuf", "tile_readers", self.tile_readers, 0, 7 - self.engines - self.readers)
 
     @property
     def read_ports(self) -> int:
-        return self.readers + self.engines
+        return self.tile_readers + self.readers + self.engines
 
     @property
     def group(self) -> int:
@@ -322,6 +327,11 @@ def sbuf_place(config: SbufConfig) -> data.StructLayout:
     )
 
 
+def sbuf_tiles(config: SbufConfig) -> data.StructLayout:
+    """Layout of a tile reader's access: a bit for each partition that it reads, and the 8-byte word of each quarter."""
+    return data.StructLayout({"partitions": config.partitions, "words": data.ArrayLayout(config.word_bits, QUARTERS)})
+
+
 def sbuf_write(config: SbufConfig) -> data.StructLayout:
     """Layout of an engine's write: a word and a bit for each byte, in every partition of the memory."""
     return data.StructLayout(
@@ -348,8 +358,9 @@ class Sbuf(wiring.Component):
 
     Members
     -------
-    read : In(stream of sbuf_place, always ready), data : Out(stream of a word for each partition, always ready), of each engine,
-        those that only read first
+    tile_read : In(stream of sbuf_tiles, always ready), of each tile reader
+    read : In(stream of sbuf_place, always ready), of each other engine, those that only read first
+    data : Out(stream of a word for each partition, always ready), of each engine, the tile readers' first
     write : In(stream of sbuf_write, always ready), of each engine that writes
     dma_read, dma_data, dma_write : as ``read``, ``data`` and ``write`` of :class:`SbufDma`, of each eight partitions
     fault : Out(Fault), PARTITIONS or START, of the first refused access since reset or ``clear``, or OPERATION of a beat of DMA that
@@ -362,9 +373,10 @@ class Sbuf(wiring.Component):
         self.config = config
         words = wide_array(8 * SBUF_WORD_BYTES, config.partitions)
         row = stream.Signature(8 * config.dma_bytes)
+        others = config.readers + config.engines
         super().__init__(
             {
-                "read": In(stream.Signature(sbuf_place(config), always_ready=True)).array(config.read_ports),
+                "read": In(stream.Signature(sbuf_place(config), always_ready=True)).array(others),
                 "data": Out(stream.Signature(words, always_ready=True)).array(config.read_ports),
                 "write": In(stream.Signature(sbuf_write(config), always_ready=True)).array(config.engines),
                 "dma_read": In(stream.Signature(config.beats.address_bits)).array(config.groups),
@@ -374,16 +386,24 @@ class Sbuf(wiring.Component):
                 "waits": Out(data.ArrayLayout(config.wait_bits, config.groups)),
                 "clear": In(1),
             }
+            | (
+                {
+                    "tile_read": In(stream.Signature(sbuf_tiles(config), always_ready=True)).array(config.tile_readers),
+                }
+                if config.tile_readers
+                else {}
+            )
         )
 
     def elaborate(self, platform):
         m = Module()
         config = self.config
-        ports = [(self.read[port].valid, self.read[port].p) for port in range(config.read_ports)]
-        ports += [(self.write[port].valid, self.write[port].p.place) for port in range(config.engines)]
-        uses = [Signal(config.partitions, name=f"uses_{number}") for number in range(len(ports))]
+        tiles = [*self.tile_read] if config.tile_readers else []
+        ports = [(read.valid, read.p) for read in self.read] + [(write.valid, write.p.place) for write in self.write]
+        uses = [Signal(config.partitions, name=f"uses_{number}") for number in range(len(tiles) + len(ports))]
         first = Signal(Fault)
-        for (valid, place), use in reversed([*zip(ports, uses, strict=True)]):
+        m.d.comb += [use.eq(Mux(read.valid, read.p.partitions, 0)) for read, use in zip(tiles, uses, strict=False)]
+        for (valid, place), use in reversed([*zip(ports, uses[len(tiles) :], strict=True)]):
             fault = self._fault(place) if config.checks else Value.cast(Fault.NONE)
             with m.If(valid & (fault != Fault.NONE)):
                 m.d.comb += first.eq(fault)
@@ -394,7 +414,7 @@ class Sbuf(wiring.Component):
         reads, writes = uses[: config.read_ports], uses[config.read_ports :]
         for port, use in enumerate(reads):
             shown = Signal.like(use, name=f"shown_{port}")
-            m.d.sync += [shown.eq(use), self.data[port].valid.eq(self.read[port].valid)]
+            m.d.sync += [shown.eq(use), self.data[port].valid.eq([*tiles, *self.read][port].valid)]
             reads[port] = shown
         faults = [self._group(m, platform, group, reads, writes, used) for group in range(config.groups)]
         found = first_of((first != Fault.NONE, first.as_value()), *((fault != Fault.NONE, fault) for fault in faults))
@@ -416,6 +436,7 @@ class Sbuf(wiring.Component):
         """Add eight partitions and their DMA port, whose fault it returns."""
         config = self.config
         readers, writers = range(config.read_ports), range(config.engines)
+        tiles = self.tile_read if config.tile_readers else ()
         each = range(group * config.group, (group + 1) * config.group)
         dma = instantiate(m, platform, f"dma_{group}", SbufDma, config)
         connect(m, flipped(self.dma_read[group]), dma.read)
@@ -436,9 +457,12 @@ class Sbuf(wiring.Component):
                 m.d.comb += self.data[port].p[p].eq(Mux(shown[port][p], word, 0))
         read_row, write_row = (at[: config.row_bits] for at in (dma.read_at, dma.write_at))
         read_partition, write_partition = (at[config.row_bits :] for at in (dma.read_at, dma.write_at))
+        # Tile readers have a word of each partition's own.
+        own_words = [[read.p.words[p * QUARTERS // config.partitions] for read in tiles] for p in each]
+        words_at = [read.p.word for read in self.read]
         masks = (Mux(writes[port][p], self.write[port].p.masks[p], 0) for p in each for port in writers)
         values = {
-            "read_word": Cat(self.read[port].p.word for port in readers),
+            "read_word": Cat(Cat(*own, *words_at) for own in (own_words if tiles else [[]])),
             "read_data": words,
             "write_mask": Cat(masks),
             "write_word": Cat(self.write[port].p.place.word for port in writers),
@@ -453,6 +477,7 @@ class Sbuf(wiring.Component):
         }
         m.d.comb += dma.found.eq(rows)
         spread = ("read_data", "write_mask", "write_data", "dma_reads", "dma_read_data", "dma_writes")
+        spread += ("read_word",) if tiles else ()
         repeat(m, platform, f"cells_{group}", values, SbufPartition, (config,), config.group, spread=spread)
         return dma.fault
 

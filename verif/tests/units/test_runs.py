@@ -141,7 +141,7 @@ RUNS = {
         # 8 partitions of 64 bytes, 16 of 128 with two DMA ports, and 128 of 4 KiB with sixteen.
         Run("sbuf", SbufConfig(partitions=16, partition_bytes=128, banks=4, readers=1, wait_bits=8), "verilator", 30, 4, 1_000, tests="busy=0.3/pause=0.5|waits|errors|resets", deep=True),
         Run("sbuf", SbufConfig(partitions=4), "icarus", 20, 3, 400, tests="busy=0.3/pause=0.5|errors|waits"),
-        Run("sbuf", SbufConfig(partitions=4, readers=2, adds=False, checks=False), "icarus", 20, 2, 300, tests="busy=0.3/pause=0.5|waits"),
+        Run("sbuf", SbufConfig(partitions=4, tile_readers=2, readers=1, adds=False, checks=False), "icarus", 20, 2, 300, tests="busy=0.3/pause=0.5|waits"),
         Run("sbuf", SbufConfig(partitions=128, partition_bytes=4096, banks=4, wait_bits=16), "verilator", 12, 2, 15_000, tests="busy=0.05/pause=0.5|waits", deep=True),
         Run("scale_fetch", ScaleFetchConfig(), "verilator", 100, 8, 600),
         Run("scale_fetch", ScaleFetchConfig(quadrants=1), "icarus", 60, 8, 300),
@@ -178,9 +178,9 @@ RUNS = {
         Run("dma_engine", DmaEngineConfig(mover=DmaMoverConfig(descriptor_cycles=8)), "icarus", 16, 5, 150, tests="any_pace|resets"),
         Run("dma_engine", DmaEngineConfig(queues=16, depth=4, mover=DmaMoverConfig(beat_bytes=32, address_bits=17)), "verilator", 1000, 10, 20_000, deep=True),
         Run("core", CoreConfig(), "icarus", 4, 2, 500, tests="random_programs.*full_speed|queues", deep=True),
-        Run("core", CoreConfig(size=8, partition_bytes=512, hbm_bytes=16384, step_bits=10, num_bits=8), "verilator", 100, 14, 10_000, deep=True),
-        Run("core", CoreConfig(size=16, partition_bytes=512, hbm_bytes=16384, step_bits=10, num_bits=8), "verilator", 100, 14, 10_000, deep=True),
-        Run("core", CoreConfig(size=32, partition_bytes=512, hbm_bytes=16384, step_bits=10, num_bits=8, dot=CorePeConfig(sparse=False, pipeline=PipelineConfig(stages=1))), "verilator", 10, 16, 10_000, seconds=3600, deep=True),
+        Run("core", CoreConfig(size=8, partition_bytes=512, hbm_bytes=16384, step_bits=10, num_bits=8), "verilator", 100, 15, 10_000, deep=True),
+        Run("core", CoreConfig(size=16, partition_bytes=512, banks=4, hbm_bytes=16384, step_bits=10, num_bits=8), "verilator", 100, 15, 10_000, deep=True),
+        Run("core", CoreConfig(size=32, partition_bytes=512, hbm_bytes=16384, step_bits=10, num_bits=8, dot=CorePeConfig(sparse=False, pipeline=PipelineConfig(stages=1))), "verilator", 10, 17, 10_000, seconds=3600, deep=True),
     ),
     20261127: (
         Run("agu", AguConfig(), "icarus", 400, 6, 1_900),

@@ -87,7 +87,7 @@ class Player:
         if step.write:
             address, words = step.write
             packed = sum(word << width(WORD) * row for row, word in enumerate(words))
-            write = pack(WRITE, {"words": packed, "address": address, "groups": (1 << GROUPS) - 1})
+            write = pack(WRITE, {"words": packed, "address": [address] * GROUPS, "groups": (1 << GROUPS) - 1})
         dut.write.value = write
         control = partial = 0
         for tile, group in enumerate(leaders):

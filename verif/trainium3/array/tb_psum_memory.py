@@ -9,7 +9,7 @@ from itertools import product
 from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.rtl.common.fp32.fp32_arithmetic import DROPPED_BITS
-from bitpath.rtl.trainium3.array.psum_memory import LANES, PsumMemory, PsumMemoryConfig
+from bitpath.rtl.trainium3.array.psum_memory import PsumMemory, PsumMemoryConfig
 from bitpath.rtl.trainium3.faults import Fault
 from bitpath.verif.kit.unit_bench import PACES, UnitBench, cases, covers, cross, pack, pauses, resolved
 from bitpath.verif.trainium3.array.psum_memory import (
@@ -31,6 +31,7 @@ from bitpath.verif.trainium3.array.psum_memory import (
 
 BENCH = UnitBench(PsumMemory, PsumMemoryConfig)
 CONFIG = BENCH.config
+LANES = CONFIG.lanes
 SIGNATURE = BENCH.signature
 DEPTH = CONFIG.psum.bank_depth
 START = 2

@@ -38,7 +38,7 @@ class Recorder(Player):
         if step.write:
             address, words = step.write
             packed = sum(word << width(WORD) * row for row, word in enumerate(words))
-            dut.write.value = pack(WRITE, {"words": packed, "address": address, "groups": (1 << GROUPS) - 1})
+            dut.write.value = pack(WRITE, {"words": packed, "address": [address] * GROUPS, "groups": (1 << GROUPS) - 1})
         elif self.wrote:
             dut.write.value = 0
         self.wrote = step.write is not None

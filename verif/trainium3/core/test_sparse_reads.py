@@ -12,7 +12,7 @@ from bitpath.golden.trainium3.declarations.tensor import PATTERNS
 from bitpath.rtl.trainium3.array.core_edge import core_word
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.core.instruction import tensor_layout
-from bitpath.rtl.trainium3.core.tensor_slots import MainSlot
+from bitpath.rtl.trainium3.core.tensor_slots import MainSlots
 from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES
 from bitpath.rtl.trainium3.tensor.core_pe import Mode
 from bitpath.rtl.trainium3.tensor.element_decode import OperandFormat
@@ -29,7 +29,7 @@ MOVING = CORE_RATES.numerics.sparse_inputs[0]
 
 def play(memories: Memories, of: Matmul) -> tuple[list[int], list[list[int]]]:
     """Run an instruction; return the cycles of its moving words' reads, and the words that operand memory gets, each row's."""
-    dut, layout, rng = MainSlot(CONFIG), tensor_layout(CONFIG), Random(1)
+    dut, layout, rng = MainSlots(CONFIG), tensor_layout(CONFIG), Random(1)
     body = dict(of.body())
     body |= {name: rng.getrandbits(field.width) for name, field in layout if name not in body}
     words = memories.sbuf.view(f"<u{SBUF_WORD_BYTES}")
@@ -37,22 +37,20 @@ def play(memories: Memories, of: Matmul) -> tuple[list[int], list[list[int]]]:
     asked, written = [], []
 
     async def bench(ctx):
-        ctx.set(dut.i.p.as_value(), pack(layout, body))
-        ctx.set(dut.i.valid, 1)
+        ctx.set(dut.i[0].p.as_value(), pack(layout, body))
+        ctx.set(dut.i[0].valid, 1)
         await ctx.tick()
-        ctx.set(dut.i.valid, 0)
-        for port in (dut.command.ready, dut.advance):
-            ctx.set(port, 1)
-        ports = [(dut.read, dut.data), (dut.scale_read, dut.scale_data)]
-        ports += zip(dut.slot_read, dut.slot_data, strict=True)
+        ctx.set(dut.i[0].valid, 0)
+        ctx.set(dut.command[0].ready, 1)
         cycle = taken = 0
         found = []
-        while not ctx.get(dut.i.ready):
-            ctx.set(dut.taken, taken)
+        while not ctx.get(dut.i[0].ready):
+            ctx.set(dut.taken[0], taken)
             for data, word in found:
                 ctx.set(data, int.from_bytes(words[:, word].tobytes(), "little"))
-            taken = ctx.get(dut.control.valid)
-            found = [(data, ctx.get(read.p.word)) for read, data in ports if ctx.get(read.valid)]
+            taken = ctx.get(dut.control[0].valid)
+            ports = zip(dut.read, dut.data, strict=True)
+            found = [(data, ctx.get(read.p.words[0])) for read, data in ports if ctx.get(read.valid)]
             asked.extend([cycle] if found else [])
             if ctx.get(dut.write.groups):
                 raw = ctx.get(Value.cast(dut.write.words))

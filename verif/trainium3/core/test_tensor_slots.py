@@ -1,7 +1,10 @@
-"""The two slots of a core's TensorE against golden's issue."""
+"""The slots of a core's TensorE against golden's issue: tiles of rows, the whole array, and the background slot."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
+import pytest
 from amaranth.sim import Simulator
 
 from bitpath.golden.trainium3.tensor.issue import TensorInstruction, issue
@@ -32,17 +35,27 @@ def program(rng: Random) -> list[tuple[Matmul, int]]:
     return made
 
 
+def tiles(rng: Random) -> list[tuple[Matmul, int]]:
+    """Return the same with three of four instructions on a row tile."""
+    one, made = Pattern(((1, 1),)), []
+    for of, cycles in program(rng):
+        on_tile = replace(of, rows=1, start=rng.randrange(4), tiled=True, moving=one, result=one)
+        made.append((on_tile if rng.random() < 0.75 else of, cycles))
+    return made
+
+
 @covers(
     "core.issue",
     "A transpose that waits for the array loses its time; one beside a write to its bank may lose its result",
 )
-def test_slots_are_those_of_goldens_issue():
+@pytest.mark.parametrize("make", [program, tiles])
+def test_slots_are_those_of_goldens_issue(make: Callable[[Random], list[tuple[Matmul, int]]]):
     """Slots that are busy for any time: each instruction starts in golden's slot and cycle. It is ready when its check ends."""
     dut, layout, rng = TensorSlots(CONFIG), tensor_layout(CONFIG), Random(67)
-    made, starts, ready = program(rng), [], []
+    made, starts, ready = make(rng), [], []
 
     async def bench(ctx):
-        left = [0, 0]
+        left = [0] * len(dut.o)
         waiting, cycle = [*made], 0
         while len(starts) < len(made):
             for slot, own in zip(dut.o, left, strict=True):
@@ -59,7 +72,7 @@ def test_slots_are_those_of_goldens_issue():
             for number, slot in enumerate(dut.o):
                 if ctx.get(slot.valid) and ctx.get(slot.ready):
                     left[number] = made[len(starts)][1] - 1
-                    starts.append((bool(number), cycle))
+                    starts.append((number, cycle))
             await ctx.tick()
             cycle += 1
 
@@ -68,8 +81,23 @@ def test_slots_are_those_of_goldens_issue():
     simulator.add_testbench(bench)
     simulator.run()
     instructions = [
-        TensorInstruction(cycles=cycles, banks=(of.bank,), transpose=of.mode is Mode.PASS, ready=at)
+        TensorInstruction(
+            cycles=cycles,
+            banks=(of.bank,),
+            transpose=of.mode is Mode.PASS,
+            ready=at,
+            tile=(of.start * CONFIG.tile_rows, 0, CONFIG.tile_rows, CONFIG.size) if of.tiled else None,
+        )
         for (of, cycles), at in zip(made, ready, strict=True)
     ]
-    assert starts == [(slot.background, slot.start) for slot in issue(instructions)]
-    assert min(sum(background for background, _ in starts), sum(not background for background, _ in starts)) > 20
+    slots = issue(instructions)
+    background = len(dut.o) - 1
+    assert starts == [
+        (background if slot.background else of.start if of.tiled else 0, slot.start)
+        for slot, (of, _) in zip(slots, made, strict=True)
+    ]
+    beside = [sum(one.start < slot.end and slot.start < one.end for one in slots) for slot in slots]
+    # A slot counts itself.
+    assert max(beside) >= (2 if make is program else 4)
+    if make is program:
+        assert min(sum(slot.background for slot in slots), sum(not slot.background for slot in slots)) > 20

@@ -15,7 +15,15 @@ from bitpath.golden.trainium3.dma.compute import read_add_write
 from bitpath.golden.trainium3.memory.access_pattern import AccessPattern
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode, beat_layout
 from bitpath.rtl.trainium3.faults import Fault
-from bitpath.rtl.trainium3.memory.sbuf import SBUF_WORD_BYTES, Sbuf, SbufConfig, sbuf_place, sbuf_write
+from bitpath.rtl.trainium3.memory.sbuf import (
+    QUARTERS,
+    SBUF_WORD_BYTES,
+    Sbuf,
+    SbufConfig,
+    sbuf_place,
+    sbuf_tiles,
+    sbuf_write,
+)
 from bitpath.verif.common.fp32 import numbers as fp32
 from bitpath.verif.kit.unit_bench import UnitBench, cases, covers, cross, pack, pauses, resolved
 
@@ -56,6 +64,27 @@ class Place:
 
     def payload(self, config: SbufConfig) -> int:
         return pack(sbuf_place(config), self.fields())
+
+    def tile(self, config: SbufConfig) -> "Tile":
+        """Return the same read by a tile reader."""
+        return Tile(sum(1 << p for p in self.rows(config)), (self.word,) * QUARTERS)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A tile reader's partitions, as bits, and the word of each quarter."""
+
+    partitions: int
+    words: tuple[int, ...]
+
+    def fault(self, config: SbufConfig) -> Fault:
+        return Fault.NONE
+
+    def rows(self, config: SbufConfig) -> list[int]:
+        return [p for p in range(config.partitions) if self.partitions >> p & 1]
+
+    def payload(self, config: SbufConfig) -> int:
+        return pack(sbuf_tiles(config), {"partitions": self.partitions, "words": list(self.words)})
 
 
 @cache
@@ -158,11 +187,12 @@ class Shadow:
         row, part = divmod(word, self.config.banks)
         return self.ports[group].rows[place << self.config.row_bits | row], SBUF_WORD_BYTES * part
 
-    def read(self, place: Place) -> int:
+    def read(self, place: Place | Tile) -> int:
         """Return the words that an engine reads: one of each partition, zeros in those that it does not use."""
         found = 0
         for p in place.rows(self.config):
-            row, start = self._row(p, place.word)
+            quarter = p * QUARTERS // self.config.partitions
+            row, start = self._row(p, place.words[quarter] if isinstance(place, Tile) else place.word)
             found |= int.from_bytes(row[start : start + SBUF_WORD_BYTES], "little") << 64 * p
         return found
 
@@ -176,7 +206,7 @@ class Shadow:
 class Cycle:
     """The engines' accesses in a cycle, by read port and by write port, and whether it clears."""
 
-    reads: dict[int, Place] = field(default_factory=dict)
+    reads: dict[int, Place | Tile] = field(default_factory=dict)
     writes: dict[int, Write] = field(default_factory=dict)
     clear: bool = False
 
@@ -188,6 +218,9 @@ def random_cycle(config: SbufConfig, rng: Random, number: int, busy: float) -> C
         if rng.random() < busy:
             place = rng.choice(legal)
             cycle.reads[port] = Place(place.start, place.partitions, rng.choice(words))
+            if port < config.tile_readers:
+                own = rng.getrandbits(config.partitions)
+                cycle.reads[port] = Tile(own, tuple(rng.choice(words) for _ in range(QUARTERS)))
         if port < config.engines and rng.random() < busy:
             place = rng.choice(legal)
             own = [word for word in words if word % config.engines == (port + number) % config.engines]
@@ -202,6 +235,7 @@ SIGNATURE = BENCH.signature
 CASES = cases(200)
 WORDS = 1 << CONFIG.word_bits
 ADDRESSES = 1 << CONFIG.beats.address_bits
+TILE_READERS = CONFIG.tile_readers
 READERS, WRITERS, GROUPS = range(CONFIG.read_ports), range(CONFIG.engines), range(CONFIG.groups)
 MOST_WAITS = (1 << CONFIG.wait_bits) - 1
 FULL = (1 << CONFIG.dma_bytes) - 1
@@ -263,12 +297,18 @@ class Table:
         await self.step(Cycle())
 
     async def step(self, cycle):
+        for port in set(cycle.reads) & set(range(TILE_READERS)):
+            if isinstance(cycle.reads[port], Place):
+                cycle.reads[port] = cycle.reads[port].tile(CONFIG)
         for name, numbers, accesses in (("read", READERS, cycle.reads), ("write", WRITERS, cycle.writes)):
             for number in numbers:
                 access = accesses.get(number)
-                port = getattr(self.dut, f"{name}__{number}__payload")
-                self.put(f"{name}__{number}__valid", access is not None)
-                port.value = self.rng.getrandbits(len(port)) if access is None else access.payload(CONFIG)
+                port = f"{name}__{number}"
+                if name == "read":
+                    port = f"tile_read__{number}" if number < TILE_READERS else f"read__{number - TILE_READERS}"
+                payload = getattr(self.dut, f"{port}__payload")
+                self.put(f"{port}__valid", access is not None)
+                payload.value = self.rng.getrandbits(len(payload)) if access is None else access.payload(CONFIG)
         for group in GROUPS:
             for name, queue in (("dma_read", self.reads[group]), ("dma_write", self.beats[group])):
                 self.offered[name, group] |= bool(queue) and self.rng.random() >= self.pause

@@ -176,6 +176,7 @@ class Matmul(Instruction):
     rows: int
     columns: int
     start: int = 0
+    tiled: bool = False
     stationary: int = 0
     moving: Pattern = field(default_factory=Pattern)
     scales: tuple[int, int] = (0, 0)
@@ -188,7 +189,7 @@ class Matmul(Instruction):
     bf16: bool = False
 
     def body(self) -> dict[str, Any]:
-        names = ["mode", "rows", "columns", "start", "stationary", "bank", "flag", "bf16"]
+        names = ["mode", "rows", "columns", "start", "tiled", "stationary", "bank", "flag", "bf16"]
         own: dict[str, Any] = {"stationary_format": self.formats[0], "result": self.result.fields}
         if self.mode is not Mode.PASS:
             own |= {"moving_format": self.formats[1], "moving": self.moving.fields}

@@ -256,6 +256,7 @@ class Maker:
             columns=columns * rng.randint(1, config.size // columns),
             pattern=rng.choice([name for name, each in PATTERNS.items() if rows % each.kept == 0]),
             start=start(),
+            tiled=rows <= config.tile_rows and bool(rng.getrandbits(1)),
             flag=rng.choice((3, 1) if passes else (3, 3, 4, 0, 1)),
             bf16=formats[0] is not OperandFormat.FP32 if passes else bool(rng.getrandbits(1)),
         )
