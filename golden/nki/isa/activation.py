@@ -108,7 +108,7 @@ def _activation(
     partitions = data.shape[0]
     allowed = issue.release.activation_reductions
     if reduce_op is not None and operator_name(issue, "reduce_op", reduce_op) not in allowed:
-        raise issue.fail(f"reduce_op: must be {', '.join(allowed)}; activate2 has others")
+        raise issue.fail(f"reduce_op: must be {', '.join(allowed)}")
     first = issue.scalar("scale", scale, partitions, ("float32",))
     second: Any = 0.0
     if bias is not None:

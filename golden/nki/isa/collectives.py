@@ -403,9 +403,9 @@ def _channels(
     issue: Issue, channel_ids: Sequence[int], **lists: Sequence[Sequence[NkiTensor]]
 ) -> list[list[NkiTensor]]:
     """Return the one tensor of each channel, for each list."""
-    ids = [*map(int, channel_ids)]
+    ids = list(channel_ids) if isinstance(channel_ids, Sequence) else []
     if ids != [*range(len(ids))] or not 1 <= len(ids) <= MOST_CHANNELS:
-        raise issue.fail(f"channel_ids: must be 1 to {MOST_CHANNELS} numbers from 0 on, not {ids}")
+        raise issue.fail(f"channel_ids: must be 1 to {MOST_CHANNELS} numbers from 0 on, not {channel_ids}")
     for name, channels in lists.items():
         if len(channels) != len(ids):
             raise issue.fail(f"{name}: must have {len(ids)} channels, not {len(channels)}")

@@ -213,15 +213,20 @@ class Turns:
         """Return why a core waits in vain."""
         cores, what = self._offers[core]
         other = next(each for each in cores if self._offers.get(each) != (cores, what))
-        waits = f"{what[0]}: {self.names[core]} waits in {what}"
+        waits = f"{what[0]}: {self.names[core]} waits in {_as_call(what)}"
         if other in self._done:
             return f"{waits}, and {self.names[other]} has ended"
-        return f"{waits} while {self.names[other]} waits in {self._offers[other][1]}"
+        return f"{waits} while {self.names[other]} waits in {_as_call(self._offers[other][1])}"
 
     def _wait(self, core: int) -> None:
         self._turn[core].acquire()
         if self.failed:
             raise Stopped
+
+
+def _as_call(what: tuple) -> str:
+    name, *arguments = what
+    return f"{name}({', '.join(map(str, arguments))})"
 
 
 @dataclass(frozen=True)

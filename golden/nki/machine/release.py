@@ -15,7 +15,7 @@ def named_release(release: str | Release) -> Release:
     if isinstance(release, Release):
         return release
     if release not in RELEASES:
-        raise ValueError(f"release must be {', '.join(RELEASES)} or a Release, not {release!r}")
+        raise ValueError(f"release must be {', '.join(RELEASES)}, not {release!r}")
     return RELEASES[release].numerics
 
 

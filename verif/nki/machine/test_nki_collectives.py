@@ -371,6 +371,10 @@ MISTAKES = {
         lambda: run(lambda: ncc.collective_permute_implicit([[hbm(2, 4)]], [[hbm(2, 4)]], group([0]), [1]), 1),
         "channel_ids: must be 1 to 4 numbers from 0 on, not [1]",
     ),
+    "a channel without its list": (
+        lambda: run(lambda: ncc.collective_permute_implicit([[hbm(2, 4)]], [[hbm(2, 4)]], group([0]), 0), 1),
+        "channel_ids: must be 1 to 4 numbers from 0 on, not 0",
+    ),
     "priority": (
         lambda: run(lambda: ncc.all_reduce([hbm(2, 4)], [hbm(2, 4)], group([0]), nl.add, priority=4), 1),
         "all_reduce priority must be 0 to 3, not 4",
@@ -401,7 +405,7 @@ MISTAKES = {
     ),
     "a rank that ends": (
         lambda: run(lambda: int(ncc.rank_id()) or ncc.all_reduce([hbm(2, 4)], [hbm(2, 4)], group([0, 1]), nl.add), 2),
-        "all_reduce: rank 0 waits in ('all_reduce', (0, 1), 'add'), and rank 1 has ended",
+        "all_reduce: rank 0 waits in all_reduce((0, 1), add), and rank 1 has ended",
     ),
 }
 

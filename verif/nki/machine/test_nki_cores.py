@@ -143,18 +143,18 @@ def at(pair):
 
 
 DEADLOCKS = {
-    "barrier of core 0": (barrier, nothing, "core_barrier: core 0 waits in ('core_barrier',), and core 1 has ended"),
-    "barrier of core 1": (nothing, barrier, "core_barrier: core 1 waits in ('core_barrier',), and core 0 has ended"),
-    "send of core 0": (send, nothing, "sendrecv: core 0 waits in ('sendrecv', 0), and core 1 has ended"),
+    "barrier of core 0": (barrier, nothing, "core_barrier: core 0 waits in core_barrier(), and core 1 has ended"),
+    "barrier of core 1": (nothing, barrier, "core_barrier: core 1 waits in core_barrier(), and core 0 has ended"),
+    "send of core 0": (send, nothing, "sendrecv: core 0 waits in sendrecv(0), and core 1 has ended"),
     "barrier and send": (
         barrier,
         send,
-        "sendrecv: core 1 waits in ('sendrecv', 0) while core 0 waits in ('core_barrier',)",
+        "sendrecv: core 1 waits in sendrecv(0) while core 0 waits in core_barrier()",
     ),
     "two pipes": (
         send,
         lambda: send(1),
-        "sendrecv: core 1 waits in ('sendrecv', 1) while core 0 waits in ('sendrecv', 0)",
+        "sendrecv: core 1 waits in sendrecv(1) while core 0 waits in sendrecv(0)",
     ),
 }
 

@@ -162,7 +162,7 @@ def test_a_release_and_a_target_of_the_command(bitpath, kernels):
     assert f"{first} to {last}, whose instructions" in help_of
     assert f"[default: {NEWEST}]" in help_of
     line = ("nki", "kernels.py:quantised", "--args", "x.npz")
-    sentence = f"bitpath: release must be {', '.join(RELEASES)} or a Release, not '2.26'\n"
+    sentence = f"bitpath: release must be {', '.join(RELEASES)}, not '2.26'\n"
     assert bitpath(*line, "--release", "2.26") == (2, "", sentence)
     status, _, err = bitpath(*line, "--target", "trn2")
     assert status == 2
