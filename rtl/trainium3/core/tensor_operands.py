@@ -214,5 +214,5 @@ class TensorOperands(wiring.Component):
             for row in range(ROWS):
                 column = self.data[1].word_select(first + row, 8 * SBUF_WORD_BYTES)
                 m.d.comb += fetch.i.p.rows[0][row].eq(column.word_select(at, E8M0.width))
-            fetched[k] += fetch.o.p
+            fetched[k].extend(fetch.o.p)
         return fetched
