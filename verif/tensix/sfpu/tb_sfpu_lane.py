@@ -12,7 +12,7 @@ from cocotb.triggers import FallingEdge, RisingEdge
 
 from bitpath.golden.tensix.declarations.encodings import UndefinedBehavior
 from bitpath.golden.tensix.declarations.formats import Chip
-from bitpath.golden.tensix.declarations.sfpu import COLUMNS, LANES, WIDE_LOADS, WIDE_STORES
+from bitpath.golden.tensix.declarations.sfpu import COLUMNS, LANES, WIDE_LOADS, WIDE_STORES, LaneConfig
 from bitpath.golden.tensix.exact.sfpu_unit import Access, Unit, execute, execute_together
 from bitpath.golden.tensix.isa import Instruction, decode, encode
 from bitpath.golden.tensix.sfpu import Lanes
@@ -40,6 +40,8 @@ CHIP, NUMERICS = CONFIG.chip, CONFIG.numerics
 KINDS = [kind for kind in kinds(CHIP) if kind[0] != "SFPCONFIG"]
 CASES = cases(500)
 SPECIAL_CONFIG = 15
+LOADS = 16
+"""Words of a format are these times fewer than random cases."""
 DELAY_BITS = 0x38383838
 """Delays in a sequence of SFPLOADMACRO."""
 BYTES = (SubUnit.SIMPLE, SubUnit.MAD, SubUnit.ROUND, SubUnit.STORE)
@@ -78,13 +80,13 @@ def inputs(lanes: Lanes, number: int, instruction: Instruction) -> dict[str, int
 class Accessed:
     """Dst with one word, at the place of a lane."""
 
-    def __init__(self, rng: Random, number: int, word: int):
+    def __init__(self, rng: Random, number: int, word: int, held: int):
         implied = rng.randrange(1, 4)
         self.mode = dst_mode(word, implied)
         self.wide = self.mode in (WIDE_STORES if word >> 24 == 0x72 else WIDE_LOADS)
         self.address = rng.randrange(512 if self.wide else 1024)
         self.row, self.column = (self.address & ~3) + number // COLUMNS, 2 * (number % COLUMNS)
-        self.word = any_operand(rng) & (0xFFFFFFFF if self.wide else 0xFFFF)
+        self.word = held & (0xFFFFFFFF if self.wide else 0xFFFF)
         contents = [[0] * 16 for _ in range(1024)]
         for column in range(self.column, self.column + 2):
             contents[upper_row(self.row, self.wide)][column] = self.word >> 16 if self.wide else self.word
@@ -135,7 +137,7 @@ def drawn(rng: Random, kind: tuple[str, int], number: int) -> tuple[Lanes, int, 
     while True:
         lanes = random_lanes(rng, CHIP)
         word, unit = random_word(rng, CHIP, *kind, mirrors=False), exactly(lanes)
-        accessed = Accessed(rng, number, word)
+        accessed = Accessed(rng, number, word, any_operand(rng))
         try:
             execute(unit, decode(word, chip=CHIP), chip=CHIP, numerics=NUMERICS, access=accessed.access)
         except UndefinedBehavior:
@@ -172,6 +174,25 @@ async def every_instruction(frame):
         board.compare(await driver.settle(), lane_bits(unit.lanes[number]), str(instruction))
 
 
+@BENCH.test("sfpu_lane.loads", "A format's conversion shows in a lane that loads, and random lanes mostly do not")
+async def every_load(frame):
+    """SFPLOAD in every format, of words whose 15 low bits are all ones too, with and without an infinity in FP16."""
+    rng, driver, board = pauses.rng("loads"), LaneDriver(frame), frame.scoreboard("state", LaneState)
+    for mode, _ in product(modes(CHIP, "SFPLOAD"), range(max(1, CASES // LOADS))):
+        number, lanes = rng.randrange(LANES), random_lanes(rng, CHIP, config=False)
+        lanes.use_flags[:], lanes.lane_config[:] = False, rng.choice((0, LaneConfig.ENABLE_FP16A_INF))
+        word, unit = encode("SFPLOAD", chip=CHIP, mod=mode, vd=rng.randrange(8)), exactly(lanes)
+        accessed = Accessed(rng, number, word, rng.choice((any_operand(rng), rng.getrandbits(32), 0x7FFF, 0xFFFF)))
+        execute(unit, decode(word, chip=CHIP), chip=CHIP, numerics=NUMERICS, access=accessed.access)
+        await driver.preset(lane_bits(exactly(lanes).lanes[number]))
+        await driver.execute(
+            word, accessed.mode.value, dst=accessed.word, **inputs(lanes, number, decode(word, chip=CHIP))
+        )
+        board.compare(
+            await driver.settle(), lane_bits(unit.lanes[number]), f"{decode(word, chip=CHIP)}: {accessed.word:#x}"
+        )
+
+
 class Together:
     """A cycle that SFPLOADMACRO has scheduled, with another instruction of a thread than a load or store.
 
@@ -204,7 +225,8 @@ class Together:
             scheduled, instruction = each.origin is not None, each.instruction
             mode, text = 0, word
             if each.unit is SubUnit.STORE:
-                self.accessed = Accessed(rng, number, encode("SFPSTORE", chip=CHIP, mod=instruction["mod"]))
+                store = encode("SFPSTORE", chip=CHIP, mod=instruction["mod"])
+                self.accessed = Accessed(rng, number, store, any_operand(rng))
                 mode = self.accessed.mode.value
             elif scheduled:
                 text = templates[sequences[place] >> 8 * BYTES.index(each.unit) & 3]
