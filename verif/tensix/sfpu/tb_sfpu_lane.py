@@ -40,8 +40,8 @@ CHIP, NUMERICS = CONFIG.chip, CONFIG.numerics
 KINDS = [kind for kind in kinds(CHIP) if kind[0] != "SFPCONFIG"]
 CASES = cases(500)
 SPECIAL_CONFIG = 15
-LOADS = 16
-"""Words of a format are these times fewer than random cases."""
+ACCESSES_OF_A_FORMAT = 16
+"""Loads and stores of a format are these times fewer than random cases."""
 DELAY_BITS = 0x38383838
 """Delays in a sequence of SFPLOADMACRO."""
 BYTES = (SubUnit.SIMPLE, SubUnit.MAD, SubUnit.ROUND, SubUnit.STORE)
@@ -174,23 +174,29 @@ async def every_instruction(frame):
         board.compare(await driver.settle(), lane_bits(unit.lanes[number]), str(instruction))
 
 
-@BENCH.test("sfpu_lane.loads", "A format's conversion shows in a lane that loads, and random lanes mostly do not")
-async def every_load(frame):
-    """SFPLOAD in every format, of words whose 15 low bits are all ones too, with and without an infinity in FP16."""
-    rng, driver, board = pauses.rng("loads"), LaneDriver(frame), frame.scoreboard("state", LaneState)
-    for mode, _ in product(modes(CHIP, "SFPLOAD"), range(max(1, CASES // LOADS))):
+@BENCH.test(
+    "sfpu_lane.accesses", "A format's conversion shows in a lane that loads or stores, and random lanes mostly do not"
+)
+async def every_access(frame):
+    """SFPLOAD and SFPSTORE in every format, also of words whose 15 low bits are all ones, with and without an infinity in FP16."""
+    rng, driver = pauses.rng("accesses"), LaneDriver(frame)
+    board, stores = frame.scoreboard("state", LaneState), frame.scoreboard("stored", 33, output="stored")
+    kinds = [(name, mode) for name in ACCESSES for mode in modes(CHIP, name)]
+    for (name, mode), _ in product(kinds, range(max(1, CASES // ACCESSES_OF_A_FORMAT))):
         number, lanes = rng.randrange(LANES), random_lanes(rng, CHIP, config=False)
         lanes.use_flags[:], lanes.lane_config[:] = False, rng.choice((0, LaneConfig.ENABLE_FP16A_INF))
-        word, unit = encode("SFPLOAD", chip=CHIP, mod=mode, vd=rng.randrange(8)), exactly(lanes)
+        word, unit = encode(name, chip=CHIP, mod=mode, vd=rng.randrange(8)), exactly(lanes)
+        instruction = decode(word, chip=CHIP)
         accessed = Accessed(rng, number, word, rng.choice((any_operand(rng), rng.getrandbits(32), 0x7FFF, 0xFFFF)))
-        execute(unit, decode(word, chip=CHIP), chip=CHIP, numerics=NUMERICS, access=accessed.access)
+        shown = f"{instruction} beside {accessed.word:#x}"
+        execute(unit, instruction, chip=CHIP, numerics=NUMERICS, access=accessed.access)
         await driver.preset(lane_bits(exactly(lanes).lanes[number]))
-        await driver.execute(
-            word, accessed.mode.value, dst=accessed.word, **inputs(lanes, number, decode(word, chip=CHIP))
-        )
-        board.compare(
-            await driver.settle(), lane_bits(unit.lanes[number]), f"{decode(word, chip=CHIP)}: {accessed.word:#x}"
-        )
+        ports = inputs(lanes, number, instruction)
+        stores_word, stored = await driver.execute(word, accessed.mode.value, dst=accessed.word, **ports)
+        if name == "SFPSTORE":
+            expected = accessed.stored(accessed.address >> 1 & 1)
+            stores.compare(stores_word << 32 | stored, 1 << 32 | expected, shown)
+        board.compare(await driver.settle(), lane_bits(unit.lanes[number]), shown)
 
 
 class Together:
