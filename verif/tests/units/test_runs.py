@@ -179,7 +179,7 @@ RUNS = {
         Run("dma_engine", DmaEngineConfig(queues=16, depth=4, mover=DmaMoverConfig(beat_bytes=32, address_bits=17)), "verilator", 1000, 10, 20_000, deep=True),
         Run("core", CoreConfig(), "icarus", 4, 2, 500, tests="random_programs.*full_speed|queues", deep=True),
         Run("core", CoreConfig(size=8, partition_bytes=512, hbm_bytes=16384, step_bits=10, num_bits=8), "verilator", 100, 15, 10_000, deep=True),
-        Run("core", CoreConfig(size=16, partition_bytes=512, banks=4, hbm_bytes=16384, step_bits=10, num_bits=8), "verilator", 100, 15, 10_000, deep=True),
+        Run("core", CoreConfig(size=16, partition_bytes=512, banks=4, hbm_bytes=16384, step_bits=10, num_bits=8), "verilator", 100, 15, 10_000, seconds=1800, deep=True),
         Run("core", CoreConfig(size=32, partition_bytes=512, hbm_bytes=16384, step_bits=10, num_bits=8, dot=CorePeConfig(sparse=False, pipeline=PipelineConfig(stages=1))), "verilator", 10, 17, 10_000, seconds=3600, deep=True),
     ),
     20261127: (
