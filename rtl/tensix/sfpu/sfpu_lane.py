@@ -386,7 +386,7 @@ RECORDS = (
         build=SfpuLane,
         summary="Tensix: a lane of the Vector unit, its registers and every instruction on them",
         covered=Covered(_BLACKHOLE, 1000),
-        judges=(Judge(65, _BLACKHOLE, 1000),),
+        judges=(Judge(65, _BLACKHOLE, 4000),),
         waves=(
             CLOCK,
             WaveGroup("instructions", r"(operations|mod_|dst|number)"),
