@@ -357,7 +357,8 @@ class SfpuLane(wiring.Component):
             Value.cast(load.mode).eq(operation.mode),
             load.infinity.eq(lane_config.fp16_infinity),
         ]
-        value = Mux(immediate, immediate_word(word[:16], modifier(word), before), load.o)
+        # All instructions of this sub-unit have their modifier there.
+        value = Mux(immediate, immediate_word(word[:16], word[16:20], before), load.o)
         self._set(m, operation.valid & (loads | (immediate & enabled)), vd, value)
         indexes = (vd < REGISTERS // 2) & lane_config.swap_index & lane_config.load_index
         self._set(m, operation.valid & loads & indexes, Cat(vd[:2], Const(1, 1)), self.place)
@@ -386,7 +387,7 @@ RECORDS = (
         build=SfpuLane,
         summary="Tensix: a lane of the Vector unit, its registers and every instruction on them",
         covered=Covered(_BLACKHOLE, 1000),
-        judges=(Judge(65, _BLACKHOLE, 1000),),
+        judges=(Judge(65, _BLACKHOLE, 4000),),
         waves=(
             CLOCK,
             WaveGroup("instructions", r"(operations|mod_|dst|number)"),

@@ -136,6 +136,8 @@ def drawn(rng: Random, kind: tuple[str, int], number: int) -> tuple[Lanes, int, 
     """Return lanes, an instruction, and the twin and Dst behind it."""
     while True:
         lanes = random_lanes(rng, CHIP)
+        if rng.random() < 0.6:
+            lanes.use_flags[:] = False
         word, unit = random_word(rng, CHIP, *kind, mirrors=False), exactly(lanes)
         accessed = Accessed(rng, number, word, any_operand(rng))
         try:
