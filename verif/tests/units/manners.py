@@ -217,7 +217,7 @@ RESET_LESS = {
     "trainium3/core/tensor_slots": "banks held held held place",
     "trainium3/core/lane_engine": "column gathered held",
     "trainium3/core/lane_reader": "held",
-    "trainium3/core/tensor_operands": "beside found kept own words",
+    "trainium3/core/tensor_operands": "found kept own words",
     "trainium3/dma/dma_mover": "held held",
     "trainium3/dma/dma_transpose": "at banks command counts credit held place row",
     "trainium3/dma/read_add_write": "beat forward kept",
