@@ -8,7 +8,6 @@ from bitpath.golden.trainium3 import Grant, QueueConfig, QueuedDescriptor, Traff
 from bitpath.golden.trainium3.declarations.dma import TRAFFIC_CLASSES, TRAINIUM3_DMA
 from bitpath.rtl.trainium3.core.config import DmaEngineConfig
 from bitpath.rtl.trainium3.core.dma_engine import queues_config
-from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.verif.kit.unit_bench import Bench, resolved
 from bitpath.verif.trainium3.dma.dma_mover import Memories, Move
 from bitpath.verif.trainium3.dma.dma_queues import LEAD, Feeder, Schedule
@@ -86,10 +85,6 @@ class Host:
 
 
 # Loads of one move, in a small memory of its own.
-
-
-ADDS = {2: WriteMode.ADD_BF16, 4: WriteMode.ADD_FP32}
-"""How a read-add-write adds elements of so many bytes."""
 
 
 @dataclass(frozen=True, eq=False)

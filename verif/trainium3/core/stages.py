@@ -27,8 +27,8 @@ from bitpath.rtl.trainium3.tensor.background_transpose import TransposeConfig, c
 from bitpath.rtl.trainium3.vector.exponential import ExponentialConfig, Reduce, Source, beat_layout, result_layout
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.kit.words import Words, field
-from bitpath.verif.trainium3.core.dma_engine import ADDS, Load, single_load
-from bitpath.verif.trainium3.dma.dma_mover import COPY, Move
+from bitpath.verif.trainium3.core.dma_engine import Load, single_load
+from bitpath.verif.trainium3.dma.dma_mover import ADDS, COPY, Move
 from bitpath.verif.trainium3.dma.dma_transpose import Job, placed
 from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
 from bitpath.verif.trainium3.vector.quantize_mx import Mode, blocks_tile, tile_blocks
@@ -245,10 +245,10 @@ def move(play: Play, config: DmaEngineConfig, data: np.ndarray, dtype: np.dtype)
 
 def add(play: Play, config: DmaEngineConfig, present: np.ndarray, more: np.ndarray) -> np.ndarray:
     """Return the sums that a DMA engine leaves when it adds elements, bfloat16 or float32, to those present."""
-    name, mode = DTYPE_NAMES[more.dtype], ADDS[more.itemsize]
+    name = DTYPE_NAMES[more.dtype]
     parts = zip(*(_longest(each.reshape(-1), each.itemsize) for each in (more, present)), strict=True)
     loads = [
-        single_load(config, part.tobytes(), Move(0, 0, part.size, (name, name), mode), before.tobytes())
+        single_load(config, part.tobytes(), Move(0, 0, part.size, (name, name), ADDS[name]), before.tobytes())
         for part, before in parts
     ]
     return _moved(play, loads, more.dtype)

@@ -27,6 +27,8 @@ PACES = {"full_speed": (0.0, 0.0), "gaps": (0.5, 0.0), "stalls": (0.0, 0.5), "bo
 """Shares of cycles with gaps of what enters, and with stalls of what leaves. Words that trickle in are far behind their
 descriptors."""
 ADDED = {WriteMode.ADD_BF16: "bf16", WriteMode.ADD_FP32: "fp32"}
+ADDS = {name: mode for mode, name in ADDED.items()}
+"""Modes of a read-add-write by the dtype of its elements."""
 
 
 @dataclass(frozen=True)

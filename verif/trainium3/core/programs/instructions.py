@@ -34,6 +34,7 @@ from bitpath.rtl.trainium3.vector.quantize_mx import ELEMENTS, SOURCES, Rule
 from bitpath.verif.kit.packing import pack
 from bitpath.verif.trainium3.array import core_products
 from bitpath.verif.trainium3.array.core_products import Product
+from bitpath.verif.trainium3.dma.dma_mover import ADDED
 from bitpath.verif.trainium3.dtype_words import array_of, cast_words, codes_of
 from bitpath.verif.trainium3.lanes import engine_lane
 from bitpath.verif.trainium3.lanes.activation2_lane import PAIRS
@@ -305,9 +306,6 @@ class Side:
         if self.start is not None:
             return memories.sbuf[self.start + p : self.start + p + 1], self.pattern.elements
         return memories.hbm[np.newaxis], [place + p * self.partition_step for place in self.pattern.elements]
-
-
-ADDED = {WriteMode.ADD_BF16: "bf16", WriteMode.ADD_FP32: "fp32"}
 
 
 def _after(mode: WriteMode, present: np.ndarray, values: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Programs of golden's core as instructions of the RTL core.
 
-An instruction of golden becomes one or more of the core, in the order of the program; `Streams` makes the values of semaphores
+An instruction of golden becomes one or more of the core, in the order of the program; the host makes the values of semaphores
 from their ``after``. Golden's compute is a function, so that its caller knows the instructions that have its results.
 """
 
@@ -14,7 +14,6 @@ from bitpath.golden.trainium3.memory.access_pattern import AccessPattern, HbmPat
 from bitpath.rtl.trainium3.core.config import CoreConfig
 from bitpath.rtl.trainium3.dma.read_add_write import WriteMode
 from bitpath.verif.trainium3.core.programs.instructions import (
-    ADDED,
     QUARTERS,
     Copy,
     Descriptor,
@@ -23,10 +22,9 @@ from bitpath.verif.trainium3.core.programs.instructions import (
     Pattern,
     Side,
 )
+from bitpath.verif.trainium3.dma.dma_mover import ADDS
 from bitpath.verif.trainium3.dtype_words import DTYPE_NAMES
 
-ADDS = {name: mode for mode, name in ADDED.items()}
-"""Modes of a read-add-write by the dtype of its elements."""
 After = tuple[Instruction, ...]
 Computes = Callable[[Compute, After], Sequence[Instruction]]
 """Returns the instructions of a Compute, of which those that read its operands wait for others."""
